@@ -1,0 +1,45 @@
+# `make` lists the targets. Everything runs in a virtual environment made from requirements.lock.
+
+PYTHON ?= 3.10
+VENV := .venv$(if $(filter-out 3.10,$(PYTHON)),-$(PYTHON))
+READY := $(VENV)/.ready
+RUN := $(VENV)/bin/python
+SET ?=
+
+# Importing TFX without compiled bytecode takes 20 s longer, in every process.
+unexport PYTHONDONTWRITEBYTECODE
+export PYTHONPYCACHEPREFIX := $(CURDIR)/.cache/pycache
+export TF_CPP_MIN_LOG_LEVEL ?= 2
+
+.DEFAULT_GOAL := help
+.PHONY: help setup run smoke test lint lock clean
+
+help:  ## List the targets
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1\t\2/p' $(MAKEFILE_LIST) | while IFS="$$(printf '\t')" read -r name text; do printf '  make %-12s %s\n' "$$name" "$$text"; done
+	@printf '\n  PYTHON=3.13 chooses the second stack; SET="train.epochs=3" changes settings.\n'
+
+setup: $(READY)  ## Make the virtual environment
+
+$(READY): requirements.lock tools/setup.sh tools/uv.lock.txt
+	@tools/setup.sh $(PYTHON) $(VENV)
+	@touch $@
+
+run: $(READY)  ## Run the whole pipeline on MNIST
+	@$(RUN) -m pipeline run $(foreach pair,$(SET),--set $(pair))
+
+smoke: $(READY)  ## Run the pipeline on a small part of the data
+	@$(RUN) -m pipeline run --config smoke $(foreach pair,$(SET),--set $(pair))
+
+test: $(READY) lint  ## Check the style and run all tests
+	@$(RUN) -m pytest
+
+lint: $(READY)  ## Check the style
+	@$(VENV)/bin/ruff check --quiet .
+	@$(VENV)/bin/ruff format --check --quiet .
+
+lock: $(READY)  ## Resolve the dependencies anew into requirements.lock
+	@uv=$$(command -v uv || echo .tools/uv/bin/uv) && $$uv pip compile pyproject.toml --group dev \
+		--universal --python-version 3.10 --generate-hashes --quiet --output-file requirements.lock
+
+clean:  ## Remove the environment and the caches; data, runs and pushed models stay
+	rm -rf .venv .venv-* .tools .cache

@@ -1,0 +1,1 @@
+"""The TFX components of the pipeline."""

@@ -1,0 +1,1 @@
+"""The Trainer: models, losses, gradients, optimizers and the training loop."""

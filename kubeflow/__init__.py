@@ -1,0 +1,1 @@
+"""Kubeflow Pipelines and Vertex AI: compile, submit, schedule, run locally."""

@@ -1,0 +1,1 @@
+"""The pipeline: settings, wiring, runners and commands."""

@@ -1,0 +1,217 @@
+"""The settings of a run: YAML file < environment < flags, validated, then frozen.
+
+No TensorFlow here, so that commands which only need settings answer at once.
+"""
+
+import difflib
+import os
+from collections.abc import Mapping, Sequence
+from importlib import resources
+from pathlib import Path
+from typing import Annotated, Any, get_args
+
+import yaml
+from pydantic import AfterValidator, BaseModel, Field, ValidationError, field_validator
+
+from components.trainer.settings import OptimizerSettings, Section, TrainSettings
+
+ENVIRONMENT_PREFIX = "MNIST_TFX_"
+
+
+class ConfigError(ValueError):
+    """A setting is unknown or its value is not allowed; the message says which and what is."""
+
+
+def _absolute(path: str) -> str:
+    return path if "://" in path else os.path.abspath(os.path.expanduser(path))
+
+
+# A local folder, made absolute so that metadata means the same from any working folder, or a URL.
+Folder = Annotated[str, AfterValidator(_absolute)]
+
+
+class DataSettings(Section):
+    """Where the IDX files come from and how they are split."""
+
+    source: str = Field("mnist", description="mnist, a folder of IDX files, or a URL of one")
+    directory: Folder = Field(
+        "data", validate_default=True, description="Folder that fetched files are kept in"
+    )
+    sha256: dict[str, str] = Field(
+        default_factory=dict, description="SHA-256 of each file, by name; needed for a URL"
+    )
+    eval_examples: int = Field(
+        5_000, gt=0, description="Examples of the train files that go to the eval split"
+    )
+    train_limit: int = Field(0, ge=0, description="Use this many train examples; 0: all")
+    test_limit: int = Field(0, ge=0, description="Use this many test examples; 0: all")
+
+
+class EvaluateSettings(Section):
+    """What a model must reach on the test split to be pushed. Accuracies are from 0 to 1."""
+
+    min_accuracy: float = Field(0.97, ge=0, le=1, description="Least accuracy over all classes")
+    min_class_accuracy: float = Field(0.93, ge=0, le=1, description="Least accuracy of each class")
+    max_accuracy_drop: float = Field(
+        0.002, ge=0, le=1, description="Most that accuracy may lie below the pushed model's"
+    )
+    max_class_accuracy_drop: float = Field(
+        0.02, ge=0, le=1, description="Most that the accuracy of a class may lie below it"
+    )
+
+
+class PushSettings(Section):
+    """Where a model that earned it goes."""
+
+    destination: Folder = Field(
+        "serving/mnist", validate_default=True, description="Folder of versions"
+    )
+    keep: int = Field(5, gt=0, description="Versions kept at the destination")
+
+
+class BeamSettings(Section):
+    """How the Beam components run."""
+
+    args: list[str] = Field(
+        # In-process and single-threaded is the fastest on one machine; without an image name,
+        # TFX builds a source distribution of itself for each Beam component.
+        default_factory=lambda: ["--runner=FnApiRunner", "--sdk_container_image=unused"],
+        description="Beam pipeline options",
+    )
+
+
+class Settings(Section):
+    """All settings of a run."""
+
+    name: str = Field("mnist", pattern=r"^[a-z][a-z0-9-]{0,62}$", description="Pipeline name")
+    root: Folder = Field(
+        "runs", validate_default=True, description="Folder of artifacts, metadata and logs"
+    )
+    cache: bool = Field(True, description="Reuse outputs of nodes whose inputs did not change")
+    data: DataSettings = DataSettings()
+    train: TrainSettings = TrainSettings()
+    optimizer: OptimizerSettings = OptimizerSettings()
+    evaluate: EvaluateSettings = EvaluateSettings()
+    push: PushSettings = PushSettings()
+    beam: BeamSettings = BeamSettings()
+
+    @field_validator("name")
+    @classmethod
+    def _no_trailing_dash(cls, name: str) -> str:
+        if name.endswith("-"):
+            raise ValueError("must not end with '-' (Kubernetes and Vertex names)")
+        return name
+
+    def as_yaml(self) -> str:
+        """The settings as a YAML file that `load` reads back."""
+        return yaml.safe_dump(self.model_dump(mode="json"), sort_keys=False, allow_unicode=True)
+
+
+def load(
+    config: str | None = None,
+    overrides: Sequence[str] = (),
+    environment: Mapping[str, str] = os.environ,
+) -> Settings:
+    """Resolves the settings.
+
+    Args:
+      config: Path of a YAML file, or the name of one in `pipeline/configs` (`local`, `smoke`, ...).
+      overrides: `section.key=value` pairs, the strongest; values are read as YAML.
+      environment: `MNIST_TFX_SECTION__KEY=value` overrides the file.
+
+    Raises:
+      ConfigError: A file, key or value is wrong.
+    """
+    values = _read_file(config or "local")
+    for name in sorted(environment):
+        if name.startswith(ENVIRONMENT_PREFIX):
+            path = name.removeprefix(ENVIRONMENT_PREFIX).lower().split("__")
+            _set(values, path, environment[name], origin=name)
+    for override in overrides:
+        key, equals, text = override.partition("=")
+        if not equals or not key.strip():
+            raise ConfigError(f"--set takes section.key=value, got {override!r}")
+        _set(values, key.strip().split("."), text, origin=f"--set {override}")
+    try:
+        return Settings.model_validate(values)
+    except ValidationError as error:
+        raise ConfigError("\n".join(_explain(problem) for problem in error.errors())) from None
+
+
+def bundled() -> list[str]:
+    """Names of the configurations that come with the project."""
+    folder = resources.files("pipeline") / "configs"
+    return sorted(
+        entry.name.removesuffix(".yaml")
+        for entry in folder.iterdir()
+        if entry.name.endswith(".yaml")
+    )
+
+
+def _read_file(config: str) -> dict[str, Any]:
+    if config in bundled():
+        text = (resources.files("pipeline") / "configs" / f"{config}.yaml").read_text("utf-8")
+    else:
+        try:
+            text = Path(config).read_text("utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            raise ConfigError(
+                f"--config {config}: {error}; give a readable YAML file or one of: "
+                f"{', '.join(bundled())}"
+            ) from None
+    try:
+        values = yaml.safe_load(text) or {}
+    except yaml.YAMLError as error:
+        raise ConfigError(f"{config} is not valid YAML: {error}") from None
+    if not isinstance(values, dict):
+        raise ConfigError(f"{config} must hold `section: {{key: value}}` pairs, got {values!r}")
+    return values
+
+
+def _set(values: dict[str, Any], path: Sequence[str], text: str, origin: str) -> None:
+    try:
+        value = yaml.safe_load(text)
+    except yaml.YAMLError as error:
+        raise ConfigError(f"{origin}: the value is not valid YAML: {error}") from None
+    *sections, key = path
+    for section in sections:
+        values = values.setdefault(section, {})
+        if not isinstance(values, dict):
+            raise ConfigError(f"{origin}: {section} has a value already, it is not a section")
+    values[key] = value
+
+
+def _explain(problem: Mapping[str, Any]) -> str:
+    path = [str(part) for part in problem["loc"]]
+    name = ".".join(path)
+    if problem["type"] != "extra_forbidden":
+        return f"{name}: {problem['msg']}, got {problem['input']!r}"
+    known = _known_keys(path[:-1])
+    near = difflib.get_close_matches(path[-1], known, n=1, cutoff=0.5)
+    everywhere = [key for key in _all_keys() if key.split(".")[-1] == path[-1]]
+    hint = ".".join([*path[:-1], near[0]]) if near else next(iter(everywhere), None)
+    suggestion = f"did you mean {hint}?" if hint else f"known: {', '.join(known)}"
+    return f"{name} is not a setting; {suggestion}"
+
+
+def _known_keys(path: Sequence[str]) -> list[str]:
+    section: type[BaseModel] = Settings
+    for part in path:
+        section = _section(section.model_fields[part].annotation)
+    return list(section.model_fields)
+
+
+def _all_keys(section: type[BaseModel] = Settings, prefix: str = "") -> list[str]:
+    keys = []
+    for name, field in section.model_fields.items():
+        nested = _section(field.annotation)
+        keys += _all_keys(nested, f"{prefix}{name}.") if nested else [prefix + name]
+    return keys
+
+
+def _section(annotation: Any) -> type[BaseModel] | None:
+    candidates = (annotation, *get_args(annotation))
+    return next(
+        (c for c in candidates if isinstance(c, type) and issubclass(c, BaseModel)),
+        None,
+    )

@@ -1,0 +1,1 @@
+"""What the data is: the committed schema and the facts behind it."""

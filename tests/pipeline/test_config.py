@@ -1,0 +1,102 @@
+import pytest
+
+from components.trainer.settings import TrainSettings
+from pipeline import config
+from pipeline.config import ConfigError, Settings, load
+
+
+def test_defaults_are_the_local_configuration():
+    assert load(environment={}) == Settings()
+
+
+@pytest.mark.parametrize("name", config.bundled())
+def test_bundled_configurations_load(name):
+    assert isinstance(load(name, environment={}), Settings)
+
+
+def test_flags_win_over_environment_and_environment_over_the_file(tmp_path):
+    file = tmp_path / "my.yaml"
+    file.write_text("train: {epochs: 1, batch_size: 1, seed: 1}")
+    environment = {"MNIST_TFX_TRAIN__BATCH_SIZE": "2", "MNIST_TFX_TRAIN__SEED": "2"}
+    train = load(str(file), ["train.seed=3"], environment).train
+    assert (train.epochs, train.batch_size, train.seed) == (1, 2, 3)
+
+
+def test_values_are_read_as_yaml():
+    settings = load(
+        overrides=[
+            "train.gradients=[{name: clip_by_value, limit: 1.0}]",
+            "train.jit_compile=true",
+            "train.class_weights={3: 2.0}",
+        ],
+        environment={},
+    )
+    assert settings.train.gradients == [{"name": "clip_by_value", "limit": 1.0}]
+    assert settings.train.jit_compile is True
+    assert settings.train.class_weights == {3: 2.0}
+
+
+def test_printed_settings_load_to_the_same(tmp_path):
+    settings = load("smoke", ["optimizer.name=sgd", "optimizer.momentum=0.5"], {})
+    file = tmp_path / "settings.yaml"
+    file.write_text(settings.as_yaml())
+    assert load(str(file), environment={}) == settings
+    assert settings.optimizer.arguments == {"momentum": 0.5}
+
+
+@pytest.mark.parametrize(
+    ("override", "message"),
+    [
+        ("train.epoch=3", "train.epoch is not a setting; did you mean train.epochs?"),
+        ("trian.epochs=3", "trian is not a setting; did you mean train?"),
+        ("epochs=3", "epochs is not a setting; did you mean train.epochs?"),
+        ("train.epochs=0", "train.epochs: Input should be greater than 0, got 0"),
+        ("train.model=cn", "train.model: Input should be 'cnn'"),
+        ("train.epochs.x=3", "train.epochs: Input should be a valid integer"),
+        ("name=Big", "name: String should match pattern"),
+        ("name=a-", "must not end with '-'"),
+        ("train.seed", "--set takes section.key=value, got 'train.seed'"),
+        ("train.seed={", "is not valid YAML"),
+    ],
+)
+def test_wrong_settings_say_what_is_right(override, message):
+    with pytest.raises(ConfigError) as error:
+        load(overrides=[override], environment={})
+    assert message in str(error.value)
+
+
+def test_a_misspelt_environment_variable_is_an_error():
+    with pytest.raises(ConfigError, match=r"did you mean train\.epochs"):
+        load(environment={"MNIST_TFX_TRAIN__EPOCH": "1"})
+
+
+@pytest.mark.parametrize("text", ["[1]", "a: [", "text"])
+def test_a_file_that_holds_no_settings_is_an_error(tmp_path, text):
+    file = tmp_path / "bad.yaml"
+    file.write_text(text)
+    with pytest.raises(ConfigError):
+        load(str(file), environment={})
+
+
+def test_a_missing_file_lists_the_bundled_ones(tmp_path):
+    with pytest.raises(ConfigError, match="local, smoke"):
+        load(str(tmp_path / "none.yaml"), environment={})
+
+
+def test_local_folders_become_absolute_and_urls_stay(monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    settings = load(overrides=["root=here", "push.destination=gs://bucket/x"], environment={})
+    assert settings.root == str(tmp_path / "here")
+    assert settings.push.destination == "gs://bucket/x"
+
+
+def test_settings_are_frozen():
+    with pytest.raises(ValueError, match="frozen"):
+        Settings().name = "other"
+
+
+def test_every_setting_is_documented():
+    for section in (Settings, TrainSettings, config.DataSettings, config.EvaluateSettings):
+        for name, field in section.model_fields.items():
+            nested = section is Settings and name not in ("name", "root", "cache")
+            assert nested or field.description, f"{section.__name__}.{name}"
