@@ -1,0 +1,228 @@
+import hashlib
+import json
+import pickle
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+import tensorflow as tf
+from tfx.dsl.components.base import base_driver
+from tfx.types import artifact_utils, standard_artifacts
+
+from components import example_gen, idx, mnist_files, splits
+from components.example_gen import Executor, MnistExampleGen
+from components.idx import IdxError
+from components.trainer import inputs
+from pipeline import data
+from schemas import mnist
+from tests.support import idx_folders
+
+TRAIN_IMAGES, TRAIN_LABELS, TEST_IMAGES, TEST_LABELS = mnist.FILES
+BEAM = ["--runner=FnApiRunner", "--sdk_container_image=unused"]
+
+
+@pytest.fixture(autouse=True)
+def _no_command_line(monkeypatch):
+    monkeypatch.setattr(sys, "argv", sys.argv[:1])  # TFX parses it
+
+
+@pytest.fixture
+def folder(tmp_path):
+    return idx_folders.make(tmp_path / "idx")
+
+
+def generate(folder, output, beam=BEAM, **properties):
+    """Runs the executor; gives its artifact."""
+    examples = standard_artifacts.Examples()
+    examples.uri = str(output)
+    defaults = {
+        "input_base": str(folder),
+        "fingerprint": "",
+        "eval_examples": 10,
+        "train_limit": 0,
+        "test_limit": 0,
+    }
+    context = Executor.Context(beam_pipeline_args=list(beam), tmp_dir=f"{output}-tmp")
+    Executor(context).Do({}, {"examples": [examples]}, defaults | properties)
+    return examples
+
+
+def read(examples, split) -> list[bytes]:
+    folder = artifact_utils.get_split_uri([examples], split)
+    files = sorted(str(path) for path in Path(folder).iterdir())
+    return [record.numpy() for record in tf.data.TFRecordDataset(files, compression_type="GZIP")]
+
+
+def digests(folder: Path) -> dict[str, str]:
+    return {
+        str(path.relative_to(folder)): hashlib.sha256(path.read_bytes()).hexdigest()
+        for path in sorted(folder.rglob("*"))
+        if path.is_file()
+    }
+
+
+def test_every_example_of_the_files_is_in_its_split(folder, tmp_path):
+    examples = generate(folder, tmp_path / "out")
+    made = idx_folders.arrays()
+    chosen = splits.choose(60, 20, eval_examples=10)
+    for split, prefix in (("train", "train"), ("eval", "train"), ("test", "t10k")):
+        rows = getattr(chosen, split)
+        batch = inputs.decode(tf.constant(read(examples, split)))
+        images, labels = (made[f"{prefix}-{kind}-ubyte"] for kind in ("images-idx3", "labels-idx1"))
+        assert np.array_equal(batch[mnist.IMAGE], images[rows])
+        assert np.array_equal(batch[mnist.LABEL], labels[rows])
+
+
+def test_an_example_has_two_features_of_one_value(folder, tmp_path):
+    [first, *_] = read(generate(folder, tmp_path / "out"), "test")
+    features = tf.train.Example.FromString(first).features.feature
+    assert set(features) == {mnist.IMAGE, mnist.LABEL}
+    [image] = features[mnist.IMAGE].bytes_list.value
+    assert image == idx_folders.arrays()[TEST_IMAGES][0].tobytes()
+    assert features[mnist.LABEL].int64_list.value == [0]
+
+
+def test_the_artifact_says_what_it_holds(folder, tmp_path):
+    examples = generate(folder, tmp_path / "out")
+    assert artifact_utils.decode_split_names(examples.split_names) == list(mnist.SPLITS)
+    counts = json.loads(examples.get_string_custom_property("counts"))
+    assert counts == {"train": 50, "eval": 10, "test": 20}
+    assert examples.get_string_custom_property("payload_format") == "FORMAT_TF_EXAMPLE"
+    assert examples.get_string_custom_property("file_format") == "tfrecords_gzip"
+
+
+def test_shards_are_named_as_tfx_names_them(folder, tmp_path, monkeypatch):
+    monkeypatch.setattr(example_gen, "EXAMPLES_PER_SHARD", 20)
+    generate(folder, tmp_path / "out")
+    assert sorted(digests(tmp_path / "out")) == [
+        "Split-eval/data_tfrecord-00000-of-00001.gz",
+        "Split-test/data_tfrecord-00000-of-00001.gz",
+        *(f"Split-train/data_tfrecord-0000{number}-of-00003.gz" for number in range(3)),
+    ]
+
+
+def test_output_is_the_same_bytes_each_time(folder, tmp_path, monkeypatch):
+    monkeypatch.setattr(example_gen, "EXAMPLES_PER_SHARD", 7)
+    zipped = idx_folders.make(tmp_path / "zipped", suffix=".gz")
+    threads = [*BEAM, "--direct_running_mode=multi_threading", "--direct_num_workers=4"]
+    for name, source, beam in (("a", folder, BEAM), ("b", folder, threads), ("c", zipped, BEAM)):
+        generate(source, tmp_path / name, beam)
+    assert digests(tmp_path / "a") == digests(tmp_path / "b") == digests(tmp_path / "c")
+
+
+def test_a_worker_that_comes_second_writes_the_same(folder, tmp_path):
+    shard = example_gen.Shard(
+        str(folder / TRAIN_IMAGES), str(folder / TRAIN_LABELS), np.arange(5), f"{tmp_path}/o/x.gz"
+    )
+    example_gen.write_shard(pickle.loads(pickle.dumps(shard)))
+    first = digests(tmp_path / "o")
+    example_gen.write_shard(shard)
+    assert digests(tmp_path / "o") == first
+    assert list(first) == ["x.gz"]
+
+
+def test_limits(folder, tmp_path):
+    examples = generate(folder, tmp_path / "out", train_limit=7, test_limit=3)
+    assert [len(read(examples, split)) for split in mnist.SPLITS] == [7, 10, 3]
+
+
+def test_real_mnist(tmp_path):
+    folder = data.fetch("mnist", str(tmp_path / "data"))
+    fingerprint = mnist_files.check(folder).fingerprint
+    examples = generate(
+        folder,
+        tmp_path / "out",
+        fingerprint=fingerprint,
+        eval_examples=500,
+        train_limit=1_000,
+        test_limit=500,
+    )
+    rows = splits.choose(60_000, 10_000, eval_examples=500, test_limit=500).test
+    batch = inputs.decode(tf.constant(read(examples, "test")))
+    assert np.array_equal(batch[mnist.IMAGE], idx.read(f"{folder}/{TEST_IMAGES}")[rows])
+    assert np.array_equal(batch[mnist.LABEL], idx.read(f"{folder}/{TEST_LABELS}")[rows])
+    train = inputs.decode(tf.constant(read(examples, "train")))
+    assert set(train[mnist.LABEL].numpy()) == set(range(mnist.CLASSES))
+
+
+@pytest.mark.parametrize(
+    ("damage", "reason"),
+    [
+        (lambda path: path.unlink(), "has no file"),
+        (lambda path: path.write_bytes(path.read_bytes()[:-1]), "is truncated"),
+        (lambda path: path.write_bytes(b"<html>not found</html>"), "is no IDX file"),
+        (lambda path: idx.write(path, np.full(20, 10, np.uint8)), "label 10 of example 0"),
+        (lambda path: idx.write(path, np.zeros(19, np.uint8)), "has 20 images, but"),
+    ],
+    ids=["missing", "truncated", "web page", "label", "disagree"],
+)
+def test_bad_input_is_refused_before_anything_is_written(folder, tmp_path, damage, reason):
+    damage(folder / TEST_LABELS)
+    with pytest.raises(IdxError, match=reason) as caught:
+        generate(folder, tmp_path / "out")
+    assert "\n" not in str(caught.value)
+    assert str(folder) in str(caught.value)
+    assert not (tmp_path / "out").exists()
+
+
+def test_storage_errors_are_plain(tmp_path):
+    with pytest.raises(IdxError, match="none: cannot be read as a folder of IDX files"):
+        generate(tmp_path / "none", tmp_path / "out")
+    with pytest.raises(IdxError, match=r"none: cannot be read: .*No such file or directory"):
+        idx.read(str(tmp_path / "none"), example_gen.storage())
+
+
+def test_numbers_out_of_range_are_refused(folder, tmp_path):
+    with pytest.raises(ValueError, match="eval_examples must be from 1 to 59"):
+        generate(folder, tmp_path / "out", eval_examples=60)
+    assert not (tmp_path / "out").exists()
+
+
+def test_data_that_changed_since_the_pipeline_was_made_is_refused(folder, tmp_path):
+    before = mnist_files.check(str(folder)).fingerprint
+    generate(folder, tmp_path / "one", fingerprint=before)
+    images = idx.read(str(folder / TEST_IMAGES))
+    idx.write(folder / TEST_IMAGES, images[::-1])
+    after = mnist_files.check(str(folder)).fingerprint
+    with pytest.raises(RuntimeError, match=f"has changed.*{after}, {before} is expected"):
+        generate(folder, tmp_path / "two", fingerprint=before)
+    assert not (tmp_path / "two").exists()
+
+
+def test_reading_holds_little_of_a_file(tmp_path, monkeypatch):
+    """A worker never holds an images file, only about a MiB of it."""
+    folder = idx_folders.make(tmp_path / "idx", train=20_000)
+    largest = 0
+    read_piece = idx._pieces
+
+    def watch(content, size, path):
+        nonlocal largest
+        largest = max(largest, size)
+        return read_piece(content, size, path)
+
+    monkeypatch.setattr(idx, "_pieces", watch)
+    shard = example_gen.Shard(
+        str(folder / TRAIN_IMAGES),
+        str(folder / TRAIN_LABELS),
+        np.arange(0, 20_000, 3),
+        str(tmp_path / "x.gz"),
+    )
+    example_gen.write_shard(shard)
+    assert 784 < largest <= 1 << 20
+
+
+def test_the_fingerprint_is_part_of_the_cache_key():
+    component = MnistExampleGen(input_base="in", fingerprint="abc", eval_examples=5)
+    assert component.exec_properties == {
+        "input_base": "in",
+        "fingerprint": "abc",
+        "eval_examples": 5,
+        "train_limit": 0,
+        "test_limit": 0,
+    }
+    assert set(component.outputs) == {"examples"}
+
+
+def test_no_driver_hook_is_needed():
+    assert MnistExampleGen.DRIVER_CLASS is base_driver.BaseDriver
