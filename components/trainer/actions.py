@@ -1,0 +1,125 @@
+"""What happens after each epoch beside training: small callables, given one `Epoch` each."""
+
+import dataclasses
+import json
+import logging
+import math
+from collections.abc import Callable
+
+import numpy as np
+import tensorflow as tf
+
+log = logging.getLogger(__name__)
+
+
+class NonFiniteLossError(RuntimeError):
+    """Training produced a loss that is not a number, or infinite."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Epoch:
+    """What one pass over the train split gave."""
+
+    number: int  # from 1
+    of: int  # the most there will be
+    step: int  # training steps since the start
+    train: dict[str, float]  # means over the train split while the weights moved
+    eval: dict[str, float]  # means over the eval split with the evaluation weights
+    seconds: float  # of training, without evaluation
+
+
+Action = Callable[[Epoch], None]
+
+
+def require_finite(epoch: Epoch) -> None:
+    """Ends the run when the loss of training or evaluation is not finite.
+
+    Raises:
+      NonFiniteLossError: It says where and what to try.
+    """
+    for split, metrics in (("train", epoch.train), ("eval", epoch.eval)):
+        if not math.isfinite(metrics["loss"]):
+            raise NonFiniteLossError(
+                f"{split} loss is {metrics['loss']} in epoch {epoch.number} (step {epoch.step}); "
+                "nothing was exported. Try a lower optimizer.learning_rate, or clip the gradients: "
+                "train.gradients=[{name: clip_by_global_norm, max_norm: 1.0}]"
+            )
+
+
+def log_progress(epoch: Epoch) -> None:
+    """One line in the log; the console shows the latest."""
+    log.info(
+        "epoch %d/%d: eval accuracy %.2f%%, train loss %.4f, %.1f s",
+        epoch.number,
+        epoch.of,
+        100 * epoch.eval["accuracy"],
+        epoch.train["loss"],
+        epoch.seconds,
+    )
+
+
+class TensorBoard:
+    """Writes the scalars of both splits under `directory`, one run per split."""
+
+    def __init__(self, directory: str):
+        self._writers = {
+            split: tf.summary.create_file_writer(f"{directory}/{split}")
+            for split in ("train", "eval")
+        }
+
+    def __call__(self, epoch: Epoch) -> None:
+        for split, writer in self._writers.items():
+            with writer.as_default():
+                for name, value in getattr(epoch, split).items():
+                    tf.summary.scalar(name, value, step=epoch.step)
+                writer.flush()
+
+
+class History:
+    """Keeps every epoch as one JSON line in `path`, for the report."""
+
+    def __init__(self, path: str):
+        self._path = path
+        self._lines: list[str] = []
+
+    def __call__(self, epoch: Epoch) -> None:
+        self._lines.append(json.dumps(dataclasses.asdict(epoch)))
+        with tf.io.gfile.GFile(self._path, "w") as file:
+            file.write("\n".join(self._lines) + "\n")
+
+
+class KeepBest:
+    """Keeps the weights of the epoch with the best eval accuracy; the later one of equals.
+
+    It must be called while the evaluation weights are in the variables.
+    """
+
+    def __init__(self, variables: list, patience: int):
+        self._variables = variables
+        self._patience = patience
+        self._values: list[np.ndarray] = []
+        self._last = 0
+        self.best: Epoch | None = None
+
+    def __call__(self, epoch: Epoch) -> None:
+        self._last = epoch.number
+        if self.best is None or epoch.eval["accuracy"] >= self.best.eval["accuracy"]:
+            self.best = epoch
+            self._values = [np.array(variable) for variable in self._variables]
+
+    @property
+    def should_stop(self) -> bool:
+        """Whether `patience` epochs in a row were no better."""
+        return self.best is not None and self._last - self.best.number >= self._patience
+
+    def restore(self) -> Epoch:
+        """Puts the best epoch's weights back and returns that epoch.
+
+        Raises:
+          RuntimeError: No epoch was kept yet.
+        """
+        if self.best is None:
+            raise RuntimeError("no epoch has finished, so there are no best weights to restore")
+        for variable, value in zip(self._variables, self._values, strict=True):
+            variable.assign(value)
+        return self.best

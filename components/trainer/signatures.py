@@ -1,0 +1,67 @@
+"""What is served: one model behind three signatures, all giving the same answer.
+
+- `serving_default`: serialized tf.Examples, what the Evaluator and Beam jobs send
+- `image`: uint8 pixels, what a program sends
+- `png`: PNG files, what a person sends
+"""
+
+import keras
+import tensorflow as tf
+
+from components.trainer import inputs, models
+from schemas import mnist
+
+
+class Server(tf.Module):
+    """A model with the functions that serve it.
+
+    Each takes a batch and returns `probabilities` float32 [batch, classes] and `class` int64
+    [batch].
+    """
+
+    def __init__(self, model: keras.Model):
+        super().__init__()
+        self.model = models.logits(model)
+
+    @tf.function(input_signature=[tf.TensorSpec([None], tf.string, name="examples")])
+    def examples(self, examples: tf.Tensor) -> dict[str, tf.Tensor]:
+        """Serialized tf.Examples; a label in them is not read."""
+        return self._predict(inputs.decode(examples)[mnist.IMAGE])
+
+    @tf.function(
+        input_signature=[tf.TensorSpec([None, mnist.HEIGHT, mnist.WIDTH], tf.uint8, name="image")]
+    )
+    def image(self, image: tf.Tensor) -> dict[str, tf.Tensor]:
+        """Grey pixels, white (255) digit on black (0)."""
+        return self._predict(image)
+
+    @tf.function(input_signature=[tf.TensorSpec([None], tf.string, name="png")])
+    def png(self, png: tf.Tensor) -> dict[str, tf.Tensor]:
+        """PNG files of 28 x 28 pixels; colours are turned to grey."""
+        spec = tf.TensorSpec([mnist.HEIGHT, mnist.WIDTH], tf.uint8)
+        return self._predict(tf.map_fn(_decode_png, png, fn_output_signature=spec))
+
+    def _predict(self, image: tf.Tensor) -> dict[str, tf.Tensor]:
+        logits = tf.cast(self.model(image, training=False), tf.float32)
+        return {"probabilities": tf.nn.softmax(logits), "class": tf.argmax(logits, axis=-1)}
+
+
+def export(model: keras.Model, directory: str) -> None:
+    """Writes a SavedModel with the signatures of `Server`."""
+    server = Server(model)
+    signatures = {
+        "serving_default": server.examples,
+        "image": server.image,
+        "png": server.png,
+    }
+    tf.saved_model.save(server, directory, signatures=signatures)
+
+
+def _decode_png(png: tf.Tensor) -> tf.Tensor:
+    pixels = tf.io.decode_png(png, channels=1)[:, :, 0]
+    size = [mnist.HEIGHT, mnist.WIDTH]
+    wrong_size = (
+        f"a PNG must be {mnist.WIDTH} x {mnist.HEIGHT} pixels; resize it, height and width:"
+    )
+    with tf.control_dependencies([tf.debugging.assert_equal(tf.shape(pixels), size, wrong_size)]):
+        return tf.ensure_shape(tf.identity(pixels), size)

@@ -1,0 +1,127 @@
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from components.trainer import inputs
+from components.trainer import strategy as strategies
+
+
+def serialize(image: bytes, label: int | None) -> bytes:
+    feature = {"image": tf.train.Feature(bytes_list=tf.train.BytesList(value=[image]))}
+    if label is not None:
+        feature["label"] = tf.train.Feature(int64_list=tf.train.Int64List(value=[label]))
+    return tf.train.Example(features=tf.train.Features(feature=feature)).SerializeToString()
+
+
+@pytest.fixture
+def files(tmp_path, examples):
+    """Two files, of 7 and 4 examples; the first pixel is the number of the example."""
+    data = examples(11)
+    data["image"][:, 0, 0] = np.arange(11)
+    paths = []
+    for name, rows in [("a.gz", range(7)), ("b.gz", range(7, 11))]:
+        paths.append(str(tmp_path / name))
+        with tf.io.TFRecordWriter(paths[-1], "GZIP") as writer:
+            for row in rows:
+                writer.write(serialize(data["image"][row].tobytes(), int(data["label"][row])))
+    return paths, data
+
+
+def order(batches, count=None):
+    """The numbers of the examples, batch by batch."""
+    return [batch["image"][:, 0, 0].numpy().tolist() for batch in batches.take(count or -1)]
+
+
+def test_decode_gives_back_the_bytes(examples):
+    data = examples(3)
+    serialized = [
+        serialize(image.tobytes(), int(label))
+        for image, label in zip(data["image"], data["label"], strict=True)
+    ]
+    batch = inputs.decode(tf.constant(serialized))
+    assert batch["image"].dtype == tf.uint8 and batch["label"].dtype == tf.int64
+    np.testing.assert_array_equal(batch["image"], data["image"])
+    np.testing.assert_array_equal(batch["label"], data["label"])
+
+
+def test_decode_without_a_label():
+    batch = inputs.decode(tf.constant([serialize(bytes(784), None)]))
+    assert batch["label"].numpy().tolist() == [-1]
+
+
+@pytest.mark.parametrize("size", [0, 783, 785, 1568])
+def test_decode_refuses_an_image_of_the_wrong_size(size):
+    serialized = [serialize(bytes(784), 1), serialize(bytes(size), 1)]
+    with pytest.raises(tf.errors.InvalidArgumentError, match="must hold 784 bytes"):
+        inputs.decode(tf.constant(serialized))
+
+
+def test_one_pass_keeps_order_and_the_partial_batch(files):
+    paths, data = files
+    batches = inputs.dataset(paths, batch_size=4, training=False)
+    assert order(batches) == [[0, 1, 2, 3], [4, 5, 6, 7], [8, 9, 10]]
+    labels = np.concatenate([batch["label"] for batch in batches])
+    np.testing.assert_array_equal(labels, data["label"])
+
+
+def test_training_shuffles_anew_in_each_pass_and_repeats_by_its_seed(files):
+    paths, _ = files
+    batches = inputs.dataset(paths, batch_size=4, training=True, seed=3)
+    first = order(batches, 6)
+    assert [len(batch) for batch in first] == [4, 4, 3, 4, 4, 3]
+    passes = [sum(first[:3], []), sum(first[3:], [])]
+    assert passes[0] != passes[1] and passes[0] != list(range(11))
+    assert sorted(passes[0]) == sorted(passes[1]) == list(range(11))
+    assert first == order(inputs.dataset(paths, batch_size=4, training=True, seed=3), 6)
+    assert first != order(inputs.dataset(paths, batch_size=4, training=True, seed=4), 6)
+
+
+def test_cache_in_a_file(files, tmp_path):
+    paths, _ = files
+    cached = inputs.dataset(paths, batch_size=4, training=False, cache=str(tmp_path / "cache"))
+    assert order(cached) == order(cached) == [[0, 1, 2, 3], [4, 5, 6, 7], [8, 9, 10]]
+    assert list(tmp_path.glob("cache*"))
+
+
+def test_pattern_and_count(files, tmp_path):
+    paths, _ = files
+    assert inputs.count(paths) == inputs.count(str(tmp_path / "*.gz")) == 11
+
+
+@pytest.mark.parametrize(
+    "use", [inputs.count, lambda f: inputs.dataset(f, batch_size=1, training=False)]
+)
+def test_no_file(tmp_path, use):
+    with pytest.raises(FileNotFoundError, match="no TFRecord file matches"):
+        use(str(tmp_path / "none-*"))
+
+
+def test_pad():
+    batch = {"image": tf.ones([3, 28, 28], tf.uint8), "label": tf.constant([1, 2, 3], tf.int64)}
+    padded = inputs.pad(batch, 5)
+    assert padded["label"].numpy().tolist() == [1, 2, 3, 0, 0]
+    assert padded["weight"].numpy().tolist() == [1, 1, 1, 0, 0]
+    assert padded["image"].shape == [5, 28, 28] and not padded["image"].numpy()[3:].any()
+    weighted = inputs.pad({**batch, "weight": tf.constant([0.5, 0.0, 2.0])}, 4)
+    assert weighted["weight"].numpy().tolist() == [0.5, 0, 2, 0]
+
+
+@pytest.mark.parametrize("name", ["default", "one_device", "mirrored:4"])
+@pytest.mark.parametrize("padded", [True, False])
+def test_distribute_gives_each_example_to_one_replica(files, name, padded):
+    paths, _ = files
+    strategy = strategies.create(name)
+    batches = inputs.dataset(paths, batch_size=6, training=False)
+    seen, sizes = [], []
+    for batch in inputs.distribute(strategy, batches, 6, padded=padded):
+        parts = [strategy.experimental_local_results(value) for value in batch.values()]
+        for part in zip(*parts, strict=True):
+            slice_ = dict(zip(batch, part, strict=True))
+            kept = slice_["weight"] > 0 if padded else slice_["label"] > -1
+            seen += slice_["image"].numpy()[kept.numpy(), 0, 0].tolist()
+            sizes.append(len(slice_["label"]))
+    assert seen == list(range(11))
+    if padded:
+        assert len(set(sizes)) == 1 and sum(sizes) % 2 == 0
+    else:
+        assert sum(sizes) == 11
