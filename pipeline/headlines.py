@@ -1,0 +1,73 @@
+"""One line on what each node gave, for the console."""
+
+import json
+import os
+from collections.abc import Callable
+
+from tfx.dsl.io import fileio
+from tfx.types import artifact_utils
+
+from components import baseline
+from components.data_gate import read_statistics
+from components.model_check import reason_not_blessed
+from pipeline import verdict
+
+Outputs = dict  # key -> list of artifacts
+
+
+def of(node: str, outputs: Outputs) -> str:
+    """The headline of a node; empty for one that has nothing to say."""
+    describe = _HEADLINES.get(node)
+    return describe(outputs) if describe else ""
+
+
+def _statistics(outputs: Outputs) -> str:
+    [artifact] = outputs["statistics"]
+    counts = []
+    for split in artifact_utils.decode_split_names(artifact.split_names):
+        counts.append(f"{read_statistics(artifact, split).num_examples:,} {split}")
+    return ", ".join(counts)
+
+
+def _anomalies(outputs: Outputs) -> str:
+    return "no anomalies"
+
+
+def _baseline(outputs: Outputs) -> str:
+    version = baseline.pushed_version(outputs["model"][0])
+    return "nothing pushed yet" if version is None else f"pushed version {version}"
+
+
+def _trainer(outputs: Outputs) -> str:
+    with fileio.open(os.path.join(outputs["model_run"][0].uri, "history.jsonl")) as file:
+        epochs = [json.loads(line) for line in file]
+    accuracy, number = max((epoch["eval"]["accuracy"], epoch["number"]) for epoch in epochs)
+    return f"eval accuracy {accuracy:.2%} in epoch {number}"
+
+
+def _evaluator(outputs: Outputs) -> str:
+    model, _ = verdict.read_metrics(outputs["evaluation"][0].uri)
+    return f"test accuracy {model.accuracy:.2%}"
+
+
+def _check(outputs: Outputs) -> str:
+    reason = reason_not_blessed(outputs["blessing"][0].uri)
+    return reason or "every signature gives the same answers"
+
+
+def _pusher(outputs: Outputs) -> str:
+    [artifact] = outputs["pushed_model"]
+    if not artifact.get_int_custom_property("pushed"):
+        return "not pushed"
+    return f"version {artifact.get_string_custom_property('pushed_version')}"
+
+
+_HEADLINES: dict[str, Callable[[Outputs], str]] = {
+    "StatisticsGen": _statistics,
+    "DataGate": _anomalies,
+    "Baseline": _baseline,
+    "Trainer": _trainer,
+    "Evaluator": _evaluator,
+    "ModelCheck": _check,
+    "Pusher": _pusher,
+}

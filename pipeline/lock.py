@@ -1,0 +1,49 @@
+"""One run at a time per metadata store: two would repeat each other's cold work."""
+
+import contextlib
+import fcntl
+import json
+import os
+from collections.abc import Iterator
+from datetime import datetime
+from pathlib import Path
+
+
+class AlreadyRunningError(RuntimeError):
+    """Another process holds the lock; the message says which and since when."""
+
+
+@contextlib.contextmanager
+def hold(path: Path) -> Iterator[None]:
+    """Holds an exclusive lock on `path` for the block.
+
+    The system drops the lock with the process that holds it, so that one which died is no
+    obstacle.
+
+    Raises:
+      AlreadyRunningError: Another process holds it.
+    """
+    with path.open("a+", encoding="utf-8") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise AlreadyRunningError(_describe(file, path)) from None
+        file.truncate(0)
+        started = datetime.now().astimezone().isoformat(timespec="seconds")
+        json.dump({"pid": os.getpid(), "started": started}, file)
+        file.flush()
+        yield
+        file.truncate(0)
+
+
+def _describe(file, path: Path) -> str:
+    file.seek(0)
+    try:
+        holder = json.load(file)
+        who = f"process {holder['pid']}, started {holder['started']}"
+    except (ValueError, KeyError):
+        who = "a process that is just starting"
+    return (
+        f"another run uses {path.parent} ({who}); wait for it, or choose another folder: "
+        "--set root=..."
+    )

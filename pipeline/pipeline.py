@@ -1,0 +1,116 @@
+"""The graph: one node after another, in the order data flows."""
+
+from dataclasses import dataclass
+
+from tfx.components import ExampleValidator, StatisticsGen, Trainer
+from tfx.orchestration import metadata
+from tfx.orchestration.pipeline import Pipeline
+from tfx.proto import trainer_pb2
+
+from components.baseline import Baseline
+from components.data_gate import DataGate
+from components.evaluator import Evaluator
+from components.example_gen import MnistExampleGen
+from components.model_check import ModelCheck
+from components.pusher import Pusher
+from components.schema import ImportSchemaGen, schema_digest
+from pipeline import fingerprint
+from pipeline.config import Settings
+from pipeline.evaluation import eval_config
+
+
+@dataclass(frozen=True)
+class Observed:
+    """What was found when the pipeline was built, for cache keys; '' for what will be later.
+
+    Attributes:
+      data_folder: Folder of the IDX files.
+      data_digest: `idx.fingerprint` of it.
+      pushed: `versions.state` of the push destination.
+    """
+
+    data_folder: str
+    data_digest: str = ""
+    pushed: str = ""
+
+
+def create_pipeline(settings: Settings, observed: Observed) -> Pipeline:
+    """The pipeline that every runner takes: local, Kubeflow, Vertex."""
+    code = fingerprint.of_code("components", "schemas")
+
+    examples = MnistExampleGen(
+        input_base=observed.data_folder,
+        fingerprint=observed.data_digest,
+        eval_examples=settings.data.eval_examples,
+        train_limit=settings.data.train_limit,
+        test_limit=settings.data.test_limit,
+    )
+    schema = ImportSchemaGen(name="mnist", digest=schema_digest("mnist"))
+    statistics = StatisticsGen(
+        examples=examples.outputs["examples"],
+        # Labels are numbers: only a schema says that they are classes, to be counted one by one.
+        schema=schema.outputs["schema"],
+    )
+    validator = ExampleValidator(
+        statistics=statistics.outputs["statistics"], schema=schema.outputs["schema"]
+    )
+    gate = DataGate(
+        anomalies=validator.outputs["anomalies"],
+        statistics=statistics.outputs["statistics"],
+        schema=schema.outputs["schema"],
+    )
+    baseline = Baseline(push_destination=settings.push.destination, state=observed.pushed)
+    baseline.add_upstream_node(gate)
+    trainer = Trainer(
+        run_fn="components.trainer.module.run_fn",
+        examples=examples.outputs["examples"],
+        schema=schema.outputs["schema"],
+        train_args=trainer_pb2.TrainArgs(splits=["train"]),
+        eval_args=trainer_pb2.EvalArgs(splits=["eval"]),
+        custom_config={
+            "train": settings.train.model_dump(mode="json"),
+            "optimizer": settings.optimizer.model_dump(mode="json"),
+            "code": code,
+        },
+    )
+    trainer.add_upstream_node(gate)
+    evaluator = Evaluator(
+        examples=examples.outputs["examples"],
+        model=trainer.outputs["model"],
+        baseline_model=baseline.outputs["model"],
+        eval_config=eval_config(**settings.evaluate.model_dump()),
+        example_splits=["test"],
+    )
+    check = ModelCheck(
+        model=trainer.outputs["model"],
+        baseline=baseline.outputs["model"],
+        examples=examples.outputs["examples"],
+    )
+    pusher = Pusher(
+        model=trainer.outputs["model"],
+        model_blessing=evaluator.outputs["blessing"],
+        infra_blessing=check.outputs["blessing"],
+        push_destination=settings.push.destination,
+        keep=settings.push.keep,
+    )
+    return Pipeline(
+        pipeline_name=settings.name,
+        pipeline_root=f"{settings.root}/artifacts",
+        components=[
+            examples,
+            schema,
+            statistics,
+            validator,
+            gate,
+            baseline,
+            trainer,
+            evaluator,
+            check,
+            pusher,
+        ],
+        enable_cache=settings.cache,
+        metadata_connection_config=metadata.sqlite_metadata_connection_config(
+            f"{settings.root}/metadata.sqlite"
+        ),
+        beam_pipeline_args=list(settings.beam.args),
+    )

@@ -1,0 +1,158 @@
+"""`python -m pipeline run`: from settings to a verdict in plain words and an exit code."""
+
+import json
+import logging
+import time
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import IO
+
+from rich.console import Console
+
+from pipeline import data, lock
+from pipeline.config import ConfigError, Settings
+from pipeline.console import NodeTable
+from pipeline.local_runner import NodeFailedError, output_to, run_nodes
+
+OK, FAILED, WRONG_SETTINGS, REFUSED, INTERRUPTED = 0, 1, 2, 3, 130
+
+
+class PreparationError(RuntimeError):
+    """The run cannot start; the message says why and what to do."""
+
+
+def run(settings: Settings) -> int:
+    """Runs the pipeline in this process and says how it ended; see `cli.run` for exit codes."""
+    console = Console(stderr=True, highlight=False)
+    try:
+        root = _writable_root(settings)
+        with lock.hold(root / "lock"):
+            folder = _new_run_folder(root)
+            (folder / "settings.yaml").write_text(settings.as_yaml(), "utf-8")
+            with output_to(folder / "log.txt") as terminal:
+                return _run(settings, folder, terminal)
+    except ConfigError as error:
+        _print_error(console, str(error))
+        return WRONG_SETTINGS
+    except lock.AlreadyRunningError as error:
+        _print_error(console, str(error))
+        return FAILED
+
+
+def _run(settings: Settings, folder: Path, terminal: IO[str]) -> int:
+    console = Console(file=terminal, highlight=False)
+    start = time.monotonic()
+    table = None
+    try:
+        pipeline = _prepare(settings, console)
+        from pipeline import headlines
+
+        with NodeTable([node.id for node in pipeline.components], terminal) as table:
+            _log_to(table)
+            results = run_nodes(pipeline, folder.name, table, headlines.of)
+    except KeyboardInterrupt:
+        where = f" in {table.running}" if table and table.running else ""
+        console.print(f"\nInterrupted{where}.")
+        console.print("Run the same command again to go on: finished nodes are not repeated.")
+        return INTERRUPTED
+    except NodeFailedError as error:
+        _print_error(console, f"\n{error}")
+        console.print(f"The whole log: {folder / 'log.txt'}", soft_wrap=True)
+        return FAILED
+    except PreparationError as error:
+        _print_error(console, str(error))
+        return FAILED
+    return _conclude(console, folder, results, time.monotonic() - start)
+
+
+def _prepare(settings: Settings, console: Console):
+    """Gets the data and builds the pipeline.
+
+    Raises:
+      PreparationError: The data is not to be had, or a setting of the Trainer is wrong.
+    """
+    try:
+        with console.status("checking the data"):
+            files = data.fetch(settings.data.source, settings.data.directory, settings.data.sha256)
+        with console.status("importing TensorFlow and TFX"):
+            return _build(settings, files)
+    except (ValueError, OSError) as error:
+        raise PreparationError(str(error)) from error
+
+
+def _conclude(console: Console, folder: Path, results: dict, seconds: float) -> int:
+    from pipeline.outcome import Outcome
+
+    outcome = Outcome.of(results)
+    _write_result(folder, outcome, results, seconds)
+    style = "bold green" if outcome.accepted else "bold yellow"
+    console.print(f"\n{outcome.sentence()}", style=style, markup=False, soft_wrap=True)
+    console.print(f"{seconds:.0f} s in all; settings and log: {folder}", soft_wrap=True)
+    return OK if outcome.accepted else REFUSED
+
+
+def _print_error(console: Console, text: str) -> None:
+    console.print(text, style="bold red", markup=False, soft_wrap=True)
+
+
+def _writable_root(settings: Settings) -> Path:
+    if "://" in settings.root:
+        raise ConfigError(
+            f"root: a run on this machine keeps its metadata in a local folder, got {settings.root}"
+        )
+    root = Path(settings.root)
+    try:
+        root.mkdir(parents=True, exist_ok=True)
+        (root / "lock").touch()
+    except OSError as error:
+        raise ConfigError(
+            f"root: cannot write to {root} ({error.strerror}); choose another: --set root=..."
+        ) from None
+    return root
+
+
+def _new_run_folder(root: Path) -> Path:
+    """`ROOT/logs/TIME`, in UTC; the time is the run's name in ML Metadata too."""
+    name = datetime.now(timezone.utc).strftime("%Y%m%dT%H%M%S%f")[:-3] + "Z"
+    folder = root / "logs" / name
+    folder.mkdir(parents=True)
+    return folder
+
+
+def _build(settings: Settings, files: Path):
+    """Imports TensorFlow and TFX, checks the Trainer's settings, and builds the pipeline."""
+    from absl import logging as absl_logging
+
+    from components import mnist_files, versions
+    from components.trainer import validation
+    from pipeline.pipeline import Observed, create_pipeline
+
+    absl_logging.set_verbosity(absl_logging.INFO)
+    absl_logging.use_absl_handler()
+    validation.validate(settings.train, settings.optimizer)
+    observed = Observed(
+        data_folder=str(files),
+        data_digest=mnist_files.check(str(files)).fingerprint,
+        pushed=versions.state(settings.push.destination),
+    )
+    return create_pipeline(settings, observed)
+
+
+def _log_to(table: NodeTable) -> None:
+    components = logging.getLogger("components")
+    components.setLevel(logging.INFO)
+    components.addHandler(table)
+
+
+def _write_result(folder: Path, outcome, results, seconds: float) -> None:
+    result = {
+        **outcome.as_dict(),
+        "seconds": round(seconds, 1),
+        "nodes": {
+            node: {"state": result.state, "seconds": round(result.seconds, 2)}
+            for node, result in results.items()
+        },
+    }
+    unfinished = folder / "result.json.unfinished"
+    unfinished.write_text(json.dumps(result, indent=2) + "\n", "utf-8")
+    unfinished.rename(folder / "result.json")

@@ -1,0 +1,199 @@
+"""The whole pipeline on a part of real MNIST, through the command line, run after run."""
+
+import json
+import os
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from components import idx, mnist_files
+from pipeline import data
+
+REPOSITORY = Path(__file__).parents[2]
+TRAINED = {"MnistExampleGen", "StatisticsGen", "ExampleValidator", "DataGate", "Trainer"}
+
+
+@dataclass(frozen=True)
+class Run:
+    exit_code: int
+    output: str
+    folder: Path | None  # of its settings, log and result
+
+    @property
+    def result(self) -> dict:
+        return json.loads((self.folder / "result.json").read_text())
+
+    @property
+    def states(self) -> dict[str, str]:
+        return {node: entry["state"] for node, entry in self.result["nodes"].items()}
+
+
+class Workplace:
+    """A folder to run in, away from the checkout."""
+
+    def __init__(self, folder: Path):
+        self.folder = folder
+
+    def run(self, *settings: str) -> Run:
+        before = set(self._runs())
+        overrides = [
+            f"data.directory={REPOSITORY}/data",
+            f"root={self.folder}/runs",
+            f"push.destination={self.serving}",
+            *settings,
+        ]
+        flags = [flag for setting in overrides for flag in ("--set", setting)]
+        process = subprocess.run(
+            [sys.executable, "-m", "pipeline", "run", "--config", "smoke", *flags],
+            cwd=self.folder,
+            env={**os.environ, "PYTHONPATH": str(REPOSITORY)},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        new = sorted(set(self._runs()) - before)
+        return Run(process.returncode, process.stdout + process.stderr, new[0] if new else None)
+
+    @property
+    def serving(self) -> Path:
+        return self.folder / "serving"
+
+    def versions(self) -> list[str]:
+        return sorted(os.listdir(self.serving))
+
+    def _runs(self) -> list[Path]:
+        return list((self.folder / "runs" / "logs").glob("*"))
+
+
+@pytest.fixture(scope="module")
+def workplace(tmp_path_factory):
+    return Workplace(tmp_path_factory.mktemp("work"))
+
+
+@pytest.fixture(scope="module")
+def first(workplace):
+    return workplace.run()
+
+
+@pytest.fixture(scope="module")
+def second(workplace, first):
+    return workplace.run()
+
+
+@pytest.fixture(scope="module")
+def third(workplace, second):
+    return workplace.run()
+
+
+def test_the_first_run_pushes_a_good_model(workplace, first):
+    assert first.exit_code == 0, first.output
+    assert first.result["verdict"] == "pushed"
+    assert first.result["accuracy"] > 0.9
+    assert set(first.states.values()) == {"done"}
+    assert workplace.versions() == [str(first.result["version"])]
+    assert "Pushed as version" in first.output
+
+
+def test_the_console_has_a_line_for_each_node_and_no_noise(first):
+    lines = first.output.strip().splitlines()
+    for node in first.states:
+        assert any(line.startswith(node) and " done " in line for line in lines)
+    assert len(lines) < 20
+    assert (first.folder / "log.txt").stat().st_size > 10_000
+
+
+def test_the_settings_are_kept_with_the_run(workplace, first):
+    assert f"destination: {workplace.serving}" in (first.folder / "settings.yaml").read_text()
+
+
+def test_what_was_pushed_answers_each_signature(first):
+    import tensorflow as tf
+
+    from schemas import mnist
+
+    files = mnist_files.find(data.fetch("mnist", str(REPOSITORY / "data")))
+    images = idx.read(files.test_images)[:200]
+    labels = idx.read(files.test_labels)[:200]
+    served = tf.saved_model.load(first.result["path"]).signatures
+
+    def example(image):
+        pixels = tf.train.Feature(bytes_list=tf.train.BytesList(value=[image.tobytes()]))
+        features = tf.train.Features(feature={mnist.IMAGE: pixels})
+        return tf.train.Example(features=features).SerializeToString()
+
+    answers = [
+        served["image"](image=tf.constant(images)),
+        served["serving_default"](examples=tf.constant([example(image) for image in images])),
+        served["png"](png=tf.constant([tf.io.encode_png(i[..., None]).numpy() for i in images])),
+    ]
+    for answer in answers:
+        np.testing.assert_allclose(
+            answer["probabilities"], answers[0]["probabilities"], rtol=1e-4, atol=1e-6
+        )
+        assert np.mean(answer["class"].numpy() == labels) > 0.9
+
+
+def test_the_second_run_compares_with_the_pushed_model_and_pushes_nothing(workplace, first, second):
+    assert second.exit_code == 0, second.output
+    assert second.result["verdict"] == "nothing_new"
+    assert second.result["baseline_accuracy"] == first.result["accuracy"]
+    assert {node for node, state in second.states.items() if state == "cached"} >= TRAINED
+    assert f"identical to pushed version {first.result['version']}" in second.output
+    assert len(workplace.versions()) == 1
+
+
+def test_the_third_run_is_served_from_the_cache(third):
+    assert third.exit_code == 0, third.output
+    assert set(third.states.values()) == {"cached"}
+    assert third.result["verdict"] == "nothing_new"
+
+
+def test_a_model_below_the_thresholds_is_refused_with_reasons(workplace, third):
+    refused = workplace.run("evaluate.min_accuracy=0.9999", "evaluate.min_class_accuracy=0.9999")
+    assert refused.exit_code == 3, refused.output
+    assert refused.result["verdict"] == "refused"
+    accuracy = f"{refused.result['accuracy']:.4f}".rstrip("0")
+    assert f"accuracy {accuracy} is below 0.9999" in refused.output
+    assert "digit " in refused.output
+    assert len(workplace.versions()) == 1
+
+
+def test_a_worse_model_is_refused_and_the_run_says_by_how_much(workplace, third):
+    worse = workplace.run("train.model=mlp", "train.epochs=1", "evaluate.max_accuracy_drop=0")
+    assert worse.exit_code == 3, worse.output
+    assert "below the pushed model's" in worse.output
+    assert worse.states["MnistExampleGen"] == "cached"
+    assert worse.states["Trainer"] == "done"
+    assert len(workplace.versions()) == 1
+
+
+def test_anomalies_stop_the_run_before_training(tmp_path):
+    files = mnist_files.find(data.fetch("mnist", str(REPOSITORY / "data")))
+    folder = tmp_path / "without_nines"
+    folder.mkdir()
+    for images, labels, name, count in (
+        (files.train_images, files.train_labels, "train", 3000),
+        (files.test_images, files.test_labels, "t10k", 1000),
+    ):
+        keep = np.flatnonzero(idx.read(labels)[:count] != 9)
+        idx.write(folder / f"{name}-images-idx3-ubyte", idx.read(images)[keep])
+        idx.write(folder / f"{name}-labels-idx1-ubyte", idx.read(labels)[keep])
+    workplace = Workplace(tmp_path)
+    run = workplace.run(f"data.source={folder}", "data.eval_examples=300")
+    assert run.exit_code == 1, run.output
+    assert "DataGate failed" in run.output
+    assert "9" in run.output
+    assert "Trainer" not in (run.folder / "log.txt").read_text().split("DataGate")[-1]
+    assert not workplace.serving.exists()
+
+
+def test_a_diverging_run_exports_nothing(workplace, third):
+    run = workplace.run("optimizer.name=sgd", "optimizer.learning_rate=1e9")
+    assert run.exit_code == 1, run.output
+    assert "loss is nan" in run.output or "loss is inf" in run.output
+    assert "nothing was exported" in run.output
+    assert len(workplace.versions()) == 1

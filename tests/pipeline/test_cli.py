@@ -1,0 +1,40 @@
+import subprocess
+import sys
+
+import pytest
+from typer.testing import CliRunner
+
+from pipeline.cli import app
+
+run = CliRunner().invoke
+
+
+def test_help_names_every_command():
+    result = run(app, ["--help"])
+    assert result.exit_code == 0
+    for command in ("run", "config", "fetch"):
+        assert command in result.output
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["config"], ["run", "--help"]])
+def test_quick_commands_do_not_import_tensorflow(arguments):
+    code = (
+        "import sys\n"
+        "from pipeline.cli import app\n"
+        f"app({arguments!r}, standalone_mode=False)\n"
+        "assert not {'tensorflow', 'tfx', 'keras', 'numpy'} & set(sys.modules)"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True, capture_output=True)
+
+
+def test_config_prints_what_the_flags_gave():
+    result = run(app, ["config", "--config", "smoke", "--set", "train.epochs=7"])
+    assert result.exit_code == 0
+    assert "epochs: 7" in result.output
+
+
+def test_a_wrong_setting_exits_with_2_and_one_message():
+    result = run(app, ["config", "--set", "train.epoch=7"])
+    assert result.exit_code == 2
+    assert "did you mean train.epochs?" in result.output
+    assert "Traceback" not in result.output

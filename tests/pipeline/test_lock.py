@@ -1,0 +1,40 @@
+import subprocess
+import sys
+
+import pytest
+
+from pipeline import lock
+
+HOLD = """
+import sys, pathlib
+from pipeline import lock
+with lock.hold(pathlib.Path(sys.argv[1])):
+    print("held", flush=True)
+    sys.stdin.read()
+"""
+
+
+def test_a_second_run_is_told_who_holds_the_lock(tmp_path):
+    path = tmp_path / "lock"
+    with subprocess.Popen(
+        [sys.executable, "-c", HOLD, path],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as first:
+        assert first.stdout.readline() == "held\n"
+        with pytest.raises(lock.AlreadyRunningError, match=f"process {first.pid}, started 20"):
+            with lock.hold(path):
+                pass
+        first.kill()
+        first.wait()
+        with lock.hold(path):
+            pass
+
+
+def test_the_lock_is_free_after_an_error(tmp_path):
+    path = tmp_path / "lock"
+    with pytest.raises(KeyError), lock.hold(path):
+        raise KeyError
+    with lock.hold(path):
+        pass
