@@ -31,8 +31,9 @@ def on_replicas():
         """`data` has one batch of at most `batch_size`; returns each replica's result."""
         batches = tf.data.Dataset.from_tensor_slices(data).batch(batch_size)
         iterator = iter(inputs.distribute(strategy, batches, batch_size, padded=padded))
-        step = tf.function(lambda iterator: strategy.run(function, (next(iterator),)))
-        result = step(iterator)
+        result = tf.function(
+            lambda iterator: strategy.run(function, (iterator.get_next(),)), autograph=False
+        )(iterator)
         per_replica = tf.nest.map_structure(strategy.experimental_local_results, result)
         return tf.nest.map_structure(lambda value: value.numpy(), per_replica)
 

@@ -1,0 +1,73 @@
+"""TFX's Evaluator with a baseline that may hold no model; what it writes is in test_verdict.py."""
+
+import pytest
+from tfx.components.evaluator import executor as tfx_executor
+from tfx.types import channel_utils, standard_artifacts
+
+from components import baseline, evaluator
+from pipeline import evaluation
+
+
+@pytest.fixture
+def given(monkeypatch):
+    """What TFX's executor was given, instead of running it."""
+    calls = []
+    monkeypatch.setattr(
+        tfx_executor.Executor, "Do", lambda self, inputs, outputs, properties: calls.append(inputs)
+    )
+    return calls
+
+
+def pushed(tmp_path, *versions):
+    destination = tmp_path / "serving"
+    for version in versions:
+        (destination / version).mkdir(parents=True)
+        (destination / version / "saved_model.pb").write_text("graph")
+    artifact = standard_artifacts.Model()
+    artifact.uri = str(tmp_path / "baseline")
+    baseline.Baseline.test_call(model=artifact, push_destination=str(destination))
+    return artifact
+
+
+def test_a_baseline_without_a_model_counts_as_none(given, tmp_path):
+    model = standard_artifacts.Model()
+
+    evaluator.Executor().Do({"model": [model], "baseline_model": [pushed(tmp_path)]}, {}, {})
+
+    assert given == [{"model": [model], "baseline_model": []}]
+
+
+def test_a_pushed_baseline_is_compared_with(given, tmp_path):
+    last = pushed(tmp_path, "7")
+
+    evaluator.Executor().Do({"baseline_model": [last]}, {}, {})
+
+    assert given == [{"baseline_model": [last]}]
+
+
+def test_another_model_is_no_baseline(given, tmp_path):
+    other = standard_artifacts.Model()
+    other.uri = str(tmp_path)
+
+    with pytest.raises(ValueError, match="is not a baseline"):
+        evaluator.Executor().Do({"baseline_model": [other]}, {}, {})
+
+
+def test_the_component_is_tfx_s_but_for_the_executor():
+    config = evaluation.eval_config(
+        min_accuracy=0.9,
+        min_class_accuracy=0.5,
+        max_accuracy_drop=0.01,
+        max_class_accuracy_drop=0.1,
+    )
+    component = evaluator.Evaluator(
+        examples=channel_utils.as_channel([standard_artifacts.Examples()]),
+        model=channel_utils.as_channel([standard_artifacts.Model()]),
+        baseline_model=channel_utils.as_channel([standard_artifacts.Model()]),
+        eval_config=config,
+        example_splits=["test"],
+    )
+
+    assert component.id == "Evaluator"
+    assert component.executor_spec.executor_class is evaluator.Executor
+    assert set(component.outputs) == {"evaluation", "blessing"}

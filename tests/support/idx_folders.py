@@ -1,0 +1,35 @@
+"""Small data sets as folders of IDX files."""
+
+from pathlib import Path
+
+import numpy as np
+
+from components import idx
+from schemas import mnist
+
+
+def arrays(train: int = 60, test: int = 20, seed: int = 0) -> dict[str, np.ndarray]:
+    """Random images and labels that go through the classes in turns, by file name."""
+    random = np.random.default_rng(seed)
+    made = {}
+    for name, count in zip(mnist.FILES, (train, train, test, test), strict=True):
+        if "images" in name:
+            shape = (count, mnist.HEIGHT, mnist.WIDTH)
+            made[name] = random.integers(0, 256, shape, np.uint8)
+        else:
+            made[name] = np.arange(count, dtype=np.uint8) % mnist.CLASSES
+    return made
+
+
+def write(folder: Path, files: dict[str, np.ndarray]) -> Path:
+    """Writes the files into a folder, made when missing; those named `.gz` are gzipped."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, array in files.items():
+        idx.write(folder / name, array)
+    return folder
+
+
+def make(folder: Path, train: int = 60, test: int = 20, seed: int = 0, suffix: str = "") -> Path:
+    """A folder with a small data set; `suffix` is '' or '.gz'."""
+    made = arrays(train, test, seed)
+    return write(folder, {name + suffix: array for name, array in made.items()})
