@@ -7,7 +7,7 @@ from absl import logging
 from tensorflow_metadata.proto.v0 import anomalies_pb2, statistics_pb2
 from tfx.components.example_validator.executor import DEFAULT_FILE_NAME as _ANOMALIES_FILE
 from tfx.components.statistics_gen import stats_artifact_utils
-from tfx.dsl.component.experimental.annotations import InputArtifact, OutputArtifact
+from tfx.dsl.component.experimental.annotations import InputArtifact, OutputArtifact, Parameter
 from tfx.dsl.component.experimental.decorators import component
 from tfx.dsl.io import fileio
 from tfx.types import artifact, artifact_utils, standard_artifacts
@@ -27,6 +27,7 @@ def DataGate(
     statistics: InputArtifact[standard_artifacts.ExampleStatistics],
     schema: InputArtifact[standard_artifacts.Schema],
     counts: OutputArtifact[standard_artifacts.String],
+    code: Parameter[str] = "",
 ) -> None:
     """Raises unless every split is as the schema says.
 
@@ -35,6 +36,7 @@ def DataGate(
       statistics: Output of a StatisticsGen that was given the schema.
       schema: The schema.
       counts: Output, for nodes to depend on: JSON, the examples of each class in each split.
+      code: Fingerprint of the code, for the cache key alone.
 
     Raises:
       DataError: A split has an anomaly, is empty, lacks a class, or has images of another size.

@@ -30,6 +30,7 @@ def ModelCheck(
     blessing: OutputArtifact[standard_artifacts.InfraBlessing],
     split: Parameter[str] = "test",
     count: Parameter[int] = 256,
+    code: Parameter[str] = "",
 ) -> None:
     """Blesses a model that serves and is not the one already pushed.
 
@@ -41,6 +42,7 @@ def ModelCheck(
         Pusher from pushing it again; see `reason_not_blessed`.
       split: The split to take examples from.
       count: How many examples, at most; at least 1.
+      code: Fingerprint of the code, for the cache key alone.
 
     Raises:
       ServingError: The model does not serve as it must.

@@ -8,16 +8,17 @@ from pathlib import Path
 STACK = ("tfx", "tensorflow", "keras", "numpy")
 
 
-def of_code(*packages: str) -> str:
-    """SHA-256 in hex of all Python files under `packages` and of the stack's versions.
+def of_code(*packages: str, nested: bool = True) -> str:
+    """SHA-256 in hex of all Python files of `packages` and of the stack's versions.
 
     Args:
       packages: Dotted names of packages.
+      nested: Include the packages inside them.
     """
     digest = hashlib.sha256()
     for package in sorted(packages):
         folder = Path(str(resources.files(package)))
-        for file in sorted(folder.rglob("*.py")):
+        for file in sorted(folder.glob("**/*.py" if nested else "*.py")):
             content = file.read_bytes()
             name = f"{package}/{file.relative_to(folder).as_posix()}"
             digest.update(f"{name}\0{len(content)}\0".encode())

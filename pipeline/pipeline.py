@@ -36,7 +36,9 @@ class Observed:
 
 def create_pipeline(settings: Settings, observed: Observed) -> Pipeline:
     """The pipeline that every runner takes: local, Kubeflow, Vertex."""
-    code = fingerprint.of_code("components", "schemas")
+    # The Trainer's code alone can change without the data being ingested anew.
+    code = fingerprint.of_code("components", "schemas", nested=False)
+    trainer_code = fingerprint.of_code("components", "schemas")
 
     examples = MnistExampleGen(
         input_base=observed.data_folder,
@@ -44,6 +46,7 @@ def create_pipeline(settings: Settings, observed: Observed) -> Pipeline:
         eval_examples=settings.data.eval_examples,
         train_limit=settings.data.train_limit,
         test_limit=settings.data.test_limit,
+        code=code,
     )
     schema = ImportSchemaGen(name="mnist", digest=schema_digest("mnist"))
     statistics = StatisticsGen(
@@ -58,6 +61,7 @@ def create_pipeline(settings: Settings, observed: Observed) -> Pipeline:
         anomalies=validator.outputs["anomalies"],
         statistics=statistics.outputs["statistics"],
         schema=schema.outputs["schema"],
+        code=code,
     )
     baseline = Baseline(push_destination=settings.push.destination, state=observed.pushed)
     baseline.add_upstream_node(gate)
@@ -70,7 +74,7 @@ def create_pipeline(settings: Settings, observed: Observed) -> Pipeline:
         custom_config={
             "train": settings.train.model_dump(mode="json"),
             "optimizer": settings.optimizer.model_dump(mode="json"),
-            "code": code,
+            "code": trainer_code,
         },
     )
     trainer.add_upstream_node(gate)
@@ -85,6 +89,7 @@ def create_pipeline(settings: Settings, observed: Observed) -> Pipeline:
         model=trainer.outputs["model"],
         baseline=baseline.outputs["model"],
         examples=examples.outputs["examples"],
+        code=code,
     )
     pusher = Pusher(
         model=trainer.outputs["model"],

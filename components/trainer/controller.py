@@ -13,6 +13,7 @@ def fit(
     train: Iterator,
     held_out: Iterable,
     *,
+    calibration: Iterable | None = None,
     epochs: int,
     steps_per_epoch: int,
     patience: int,
@@ -24,6 +25,7 @@ def fit(
       loop: The model with its optimizer.
       train: Endless iterator of distributed batches.
       held_out: The eval split as distributed batches; iterated anew after each epoch.
+      calibration: The train split as distributed batches, in one pass; see `loop.recalibrate`.
       epochs: The most there will be.
       steps_per_epoch: Batches in one pass over the train split.
       patience: Epochs without a better eval accuracy before training stops.
@@ -38,6 +40,8 @@ def fit(
         train_metrics = loop.train(train, steps_per_epoch)
         seconds = time.monotonic() - start
         with evaluation_weights(loop.optimizer):
+            if calibration is not None:
+                loop.recalibrate(calibration)
             epoch = Epoch(
                 number=number,
                 of=epochs,

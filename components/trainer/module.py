@@ -1,8 +1,10 @@
 """The Trainer's entry point: wires the parts of this package together."""
 
 import logging
+import tempfile
 
 import keras
+import tensorflow as tf
 from tfx.components.trainer.fn_args_utils import FnArgs
 
 from components.trainer import (
@@ -35,7 +37,7 @@ def run_fn(fn_args: FnArgs) -> None:
     keras.utils.set_random_seed(settings.seed)
     strategy = strategies.create(settings.strategy)
     with strategy.scope():
-        model = models.create(settings.model, seed=settings.seed, **settings.model_arguments)
+        model = models.create(settings.model, seed=settings.seed, **_model_arguments(settings))
         optimizer = optimizers.create(optimizer_settings.name, **optimizer_settings.arguments)
     loop = TrainingLoop(
         model,
@@ -50,21 +52,39 @@ def run_fn(fn_args: FnArgs) -> None:
         loop,
         iter(_batches(strategy, fn_args.train_files, settings, training=True)),
         _batches(strategy, fn_args.eval_files, settings, training=False),
+        calibration=_batches(strategy, fn_args.train_files, settings, training=False),
         epochs=settings.epochs,
         steps_per_epoch=-(-inputs.count(fn_args.train_files) // settings.batch_size),
         patience=settings.patience,
         actions=[
             actions.require_finite,
             actions.log_progress,
-            actions.TensorBoard(fn_args.model_run_dir),
-            actions.History(f"{fn_args.model_run_dir}/history.jsonl"),
+            actions.TensorBoard(_own(strategy, fn_args.model_run_dir)),
+            actions.History(_own(strategy, fn_args.model_run_dir) + "/history.jsonl"),
         ],
     )
-    signatures.export(model, fn_args.serving_model_dir)
+    signatures.export(model, _own(strategy, fn_args.serving_model_dir))
     log.info("exported epoch %d: eval accuracy %.2f%%", best.number, 100 * best.eval["accuracy"])
 
 
-def _batches(strategy, files: list[str], settings: TrainSettings, *, training: bool):
+def _model_arguments(settings: TrainSettings) -> dict:
+    if not settings.mixed_precision:
+        return settings.model_arguments
+    # bfloat16 has float32's range and needs no loss scale, but only TPUs compute it fast.
+    policy = "mixed_bfloat16" if settings.strategy == "tpu" else "mixed_float16"
+    return {"dtype": policy, **settings.model_arguments}
+
+
+def _own(strategy: tf.distribute.Strategy, folder: str) -> str:
+    """The folder on the first worker, one to throw away on others: all must save, one is kept."""
+    resolver = strategy.cluster_resolver
+    first = resolver is None or resolver.task_id in (None, 0)
+    return folder if first else tempfile.mkdtemp()
+
+
+def _batches(
+    strategy: tf.distribute.Strategy, files: list[str], settings: TrainSettings, *, training: bool
+) -> tf.distribute.DistributedDataset:
     batches = inputs.dataset(
         files, batch_size=settings.batch_size, training=training, seed=settings.seed
     )

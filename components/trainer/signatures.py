@@ -58,10 +58,13 @@ def export(model: keras.Model, directory: str) -> None:
 
 
 def _decode_png(png: tf.Tensor) -> tf.Tensor:
-    pixels = tf.io.decode_png(png, channels=1)[:, :, 0]
+    pixels = tf.io.decode_png(png, channels=1)
     size = [mnist.HEIGHT, mnist.WIDTH]
-    wrong_size = (
-        f"a PNG must be {mnist.WIDTH} x {mnist.HEIGHT} pixels; resize it, height and width:"
+    check = tf.debugging.assert_equal(
+        tf.shape(pixels)[:2],
+        size,
+        f"a PNG must be {mnist.WIDTH} x {mnist.HEIGHT} pixels; resize it",
     )
-    with tf.control_dependencies([tf.debugging.assert_equal(tf.shape(pixels), size, wrong_size)]):
-        return tf.ensure_shape(tf.identity(pixels), size)
+    # Reshape takes its shape as an input, which waits for the check.
+    with tf.control_dependencies([check]):
+        return tf.reshape(pixels, tf.identity(size))

@@ -2,11 +2,11 @@
 
 import numpy as np
 import pytest
-import saved_models
 from tfx.components.util import model_utils
 from tfx.types import standard_artifacts
 
 from components import baseline, model_check, serving_check
+from tests.support import saved_models
 
 
 class UpsideDown(saved_models.BrightRow):

@@ -5,11 +5,11 @@ import sys
 
 import numpy as np
 import pytest
-import saved_models
 import tensorflow as tf
 
 from components import model_identity
 from components.trainer import models, signatures
+from tests.support import saved_models
 
 
 class Scaled(saved_models.BrightRow):

@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
-import saved_models
 import tensorflow as tf
 
 from components import serving_check
+from tests.support import saved_models
 
 LABELS = np.arange(30) % 10
 

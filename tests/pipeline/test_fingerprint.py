@@ -35,6 +35,14 @@ def test_any_change_of_code_changes_it(package, change):
     assert fingerprint.of_code("somepackage") != before
 
 
+def test_nested_packages_can_be_left_out(package):
+    before = fingerprint.of_code("somepackage", nested=False)
+    (package / "inner" / "code.py").write_text("x = 2\n")
+    assert fingerprint.of_code("somepackage", nested=False) == before
+    (package / "__init__.py").write_text("y = 1\n")
+    assert fingerprint.of_code("somepackage", nested=False) != before
+
+
 def test_what_is_no_code_does_not_matter(package):
     before = fingerprint.of_code("somepackage")
     (package / "notes.txt").write_text("hello")

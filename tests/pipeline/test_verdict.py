@@ -6,13 +6,13 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-import saved_models
 from tfx.dsl.components.base import base_beam_executor
 from tfx.types import standard_artifacts
 from tfx.utils import json_utils, proto_utils
 
 from components import baseline, evaluator
 from pipeline import evaluation, verdict
+from tests.support import saved_models
 
 THRESHOLDS = {
     "min_accuracy": 0.9,

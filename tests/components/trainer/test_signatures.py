@@ -61,11 +61,6 @@ def test_a_label_in_the_example_is_not_read(served, images):
         np.testing.assert_array_equal(answer["probabilities"], answers[0]["probabilities"])
 
 
-def test_an_empty_batch_gives_an_empty_answer(served):
-    answer = served["image"](image=tf.zeros([0, 28, 28], tf.uint8))
-    assert answer["probabilities"].shape == (0, 10)
-
-
 def test_a_colour_png_is_turned_to_grey(served, images):
     colour = tf.io.encode_png(np.repeat(images[0][..., np.newaxis], 3, axis=-1)).numpy()
     grey = served["png"](png=tf.constant([png(images[0])]))
