@@ -156,8 +156,11 @@ def read_rows(path: str, rows: Sequence[int], storage: Storage = LOCAL) -> Itera
 
     Raises:
       IdxError: As for `read`, or the file has no such row.
+      ValueError: `rows` do not increase.
     """
     rows = np.asarray(rows, np.int64)
+    if np.any(np.diff(rows) <= 0):
+        raise ValueError("rows must increase, each one once")
     with _content(path, storage) as content:
         header = _header(content, path)
         per_block = max(1, _CHUNK // max(1, header.row_bytes))

@@ -5,10 +5,8 @@ import os
 from collections.abc import Callable
 
 from tfx.dsl.io import fileio
-from tfx.types import artifact_utils
 
 from components import baseline
-from components.data_gate import read_statistics
 from components.model_check import reason_not_blessed
 from pipeline import verdict
 
@@ -21,12 +19,10 @@ def of(node: str, outputs: Outputs) -> str:
     return describe(outputs) if describe else ""
 
 
-def _statistics(outputs: Outputs) -> str:
-    [artifact] = outputs["statistics"]
-    counts = []
-    for split in artifact_utils.decode_split_names(artifact.split_names):
-        counts.append(f"{read_statistics(artifact, split).num_examples:,} {split}")
-    return ", ".join(counts)
+def _examples(outputs: Outputs) -> str:
+    [artifact] = outputs["examples"]
+    counts = json.loads(artifact.get_string_custom_property("counts"))
+    return ", ".join(f"{count:,} {split}" for split, count in counts.items())
 
 
 def _anomalies(outputs: Outputs) -> str:
@@ -63,7 +59,7 @@ def _pusher(outputs: Outputs) -> str:
 
 
 _HEADLINES: dict[str, Callable[[Outputs], str]] = {
-    "StatisticsGen": _statistics,
+    "MnistExampleGen": _examples,
     "DataGate": _anomalies,
     "Baseline": _baseline,
     "Trainer": _trainer,

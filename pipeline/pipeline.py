@@ -25,7 +25,7 @@ class Observed:
 
     Attributes:
       data_folder: Folder of the IDX files.
-      data_digest: `idx.fingerprint` of it.
+      data_digest: `mnist_files.check(data_folder).fingerprint`.
       pushed: `versions.state` of the push destination.
     """
 

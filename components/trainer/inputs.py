@@ -37,14 +37,17 @@ def decode(serialized: tf.Tensor) -> dict[str, tf.Tensor]:
         },
     )
     size = mnist.HEIGHT * mnist.WIDTH
-    tf.debugging.assert_equal(
+    check = tf.debugging.assert_equal(
         tf.strings.length(features[mnist.IMAGE]),
         size,
         message=f"the feature '{mnist.IMAGE}' must hold {size} bytes, row by row",
     )
     pixels = tf.io.decode_raw(features[mnist.IMAGE], tf.uint8)
+    # Reshape takes its shape as an input, which waits for the check.
+    with tf.control_dependencies([check]):
+        shape = tf.identity([-1, mnist.HEIGHT, mnist.WIDTH])
     return {
-        mnist.IMAGE: tf.reshape(pixels, [-1, mnist.HEIGHT, mnist.WIDTH]),
+        mnist.IMAGE: tf.ensure_shape(tf.reshape(pixels, shape), [None, mnist.HEIGHT, mnist.WIDTH]),
         mnist.LABEL: features[mnist.LABEL],
     }
 

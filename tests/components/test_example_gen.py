@@ -212,14 +212,15 @@ def test_reading_holds_little_of_a_file(tmp_path, monkeypatch):
     assert 784 < largest <= 1 << 20
 
 
-def test_the_fingerprint_is_part_of_the_cache_key():
-    component = MnistExampleGen(input_base="in", fingerprint="abc", eval_examples=5)
+def test_the_fingerprints_of_content_and_code_are_part_of_the_cache_key():
+    component = MnistExampleGen(input_base="in", fingerprint="abc", eval_examples=5, code="def")
     assert component.exec_properties == {
         "input_base": "in",
         "fingerprint": "abc",
         "eval_examples": 5,
         "train_limit": 0,
         "test_limit": 0,
+        "code": "def",
     }
     assert set(component.outputs) == {"examples"}
 

@@ -187,6 +187,12 @@ def test_read_rows_refuses_a_row_that_is_not_there():
         list(idx.read_rows("f", [1, 2], memory(CONTENT)))
 
 
+@pytest.mark.parametrize("rows", [[1, 0], [1, 1]])
+def test_read_rows_refuses_rows_that_do_not_increase(rows):
+    with pytest.raises(ValueError, match="rows must increase"):
+        list(idx.read_rows("f", rows, memory(CONTENT)))
+
+
 def test_read_rows_notices_truncation():
     with pytest.raises(IdxError, match="truncated"):
         list(idx.read_rows("f", [0, 1], memory(CONTENT[:-1])))
