@@ -9,7 +9,6 @@ SET ?=
 # Importing TFX without compiled bytecode takes 20 s longer, in every process.
 unexport PYTHONDONTWRITEBYTECODE
 export PYTHONPYCACHEPREFIX := $(CURDIR)/.cache/pycache
-export TF_CPP_MIN_LOG_LEVEL ?= 2
 
 .DEFAULT_GOAL := help
 .PHONY: help setup run smoke test lint lock clean

@@ -1,11 +1,15 @@
 """The commands. Heavy modules are imported inside them, so that --help is instant."""
 
+import os
+import warnings
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from kubeflow import cli as platforms
+
 app = typer.Typer(
-    help="A TFX pipeline for MNIST-format data: ingest, validate, train, evaluate, push.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
@@ -19,6 +23,16 @@ Set = Annotated[
     list[str] | None,
     typer.Option("--set", help="A setting, e.g. train.epochs=3; may be repeated."),
 ]
+
+
+@app.callback()
+def _quiet(context: typer.Context) -> None:
+    """A TFX pipeline for MNIST-format data: ingest, validate, train, evaluate, push."""
+    if context.invoked_subcommand == "run":
+        return  # Everything goes to its log.
+    # What TensorFlow and the Google clients say when they are imported is no answer to a command.
+    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+    warnings.filterwarnings("ignore", category=FutureWarning, module="google")
 
 
 @app.command()
@@ -50,6 +64,39 @@ def fetch(config: Config = None, overrides: Set = None) -> None:
     except (ValueError, OSError) as error:
         raise _usage(error) from None
     typer.echo(folder)
+
+
+@app.command()
+def rollback(
+    version: Annotated[int, typer.Argument(help="A version at the push destination.")],
+    config: Config = None,
+    overrides: Set = None,
+) -> None:
+    """Serve an older version again, by publishing it as a new one."""
+    from components import publishing
+
+    destination = _settings(config, overrides).push.destination
+    try:
+        served = publishing.rollback(destination, version)
+    except (ValueError, publishing.PublishError) as error:
+        raise _usage(error) from None
+    typer.echo(f"{destination}: version {served} is served now, the model of version {version}")
+
+
+@app.command("verify-replicas")
+def verify_replicas(
+    out: Annotated[Path | None, typer.Option(help="Markdown file for the table.")] = None,
+) -> None:
+    """Compare the weights after training on 1, 2, 4 and 8 replicas, ours beside Keras's.
+
+    Exit codes: 0 all of ours are within the tolerances, 1 one is not.
+    """
+    from pipeline.verify_replicas import verify
+
+    raise typer.Exit(0 if verify(out=out) else 1)
+
+
+app.add_typer(platforms.app)
 
 
 def _settings(config: str | None, overrides: list[str] | None):

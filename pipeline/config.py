@@ -14,6 +14,7 @@ import yaml
 from pydantic import AfterValidator, BaseModel, Field, ValidationError, field_validator
 
 from components.trainer.settings import OptimizerSettings, Section, TrainSettings
+from kubeflow.settings import KubeflowSettings, RetrainSettings, VertexSettings
 
 ENVIRONMENT_PREFIX = "MNIST_TFX_"
 
@@ -94,6 +95,9 @@ class Settings(Section):
     evaluate: EvaluateSettings = EvaluateSettings()
     push: PushSettings = PushSettings()
     beam: BeamSettings = BeamSettings()
+    retrain: RetrainSettings = RetrainSettings()
+    kubeflow: KubeflowSettings = KubeflowSettings()
+    vertex: VertexSettings = VertexSettings()
 
     @field_validator("name")
     @classmethod

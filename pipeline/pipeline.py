@@ -69,6 +69,7 @@ def create_pipeline(settings: Settings, observed: Observed) -> Pipeline:
         run_fn="components.trainer.module.run_fn",
         examples=examples.outputs["examples"],
         schema=schema.outputs["schema"],
+        base_model=baseline.outputs["model"] if settings.train.warm_start else None,
         train_args=trainer_pb2.TrainArgs(splits=["train"]),
         eval_args=trainer_pb2.EvalArgs(splits=["eval"]),
         custom_config={

@@ -2,11 +2,13 @@
 
 import logging
 import tempfile
+import time
 
 import keras
 import tensorflow as tf
 from tfx.components.trainer.fn_args_utils import FnArgs
 
+from components import training_record
 from components.trainer import (
     actions,
     controller,
@@ -15,6 +17,7 @@ from components.trainer import (
     models,
     optimizers,
     signatures,
+    warm_start,
 )
 from components.trainer import strategy as strategies
 from components.trainer.loop import TrainingLoop
@@ -27,7 +30,8 @@ def run_fn(fn_args: FnArgs) -> None:
     """Trains on the train split, keeps the epoch that is best on the eval split, exports it.
 
     Args:
-      fn_args: `custom_config` holds `train` (TrainSettings) and `optimizer` (OptimizerSettings).
+      fn_args: `custom_config` holds `train` (TrainSettings) and `optimizer` (OptimizerSettings);
+        `base_model`, where given, is the folder of the SavedModel to start from.
 
     Raises:
       actions.NonFiniteLossError: The loss was not finite; nothing was exported.
@@ -38,6 +42,8 @@ def run_fn(fn_args: FnArgs) -> None:
     strategy = strategies.create(settings.strategy)
     with strategy.scope():
         model = models.create(settings.model, seed=settings.seed, **_model_arguments(settings))
+        if fn_args.base_model:
+            log.info("%s", warm_start.load(model, fn_args.base_model))
         optimizer = optimizers.create(optimizer_settings.name, **optimizer_settings.arguments)
     loop = TrainingLoop(
         model,
@@ -63,7 +69,16 @@ def run_fn(fn_args: FnArgs) -> None:
             actions.History(_own(strategy, fn_args.model_run_dir) + "/history.jsonl"),
         ],
     )
-    signatures.export(model, _own(strategy, fn_args.serving_model_dir))
+    folder = _own(strategy, fn_args.serving_model_dir)
+    signatures.export(model, folder)
+    training_record.write(
+        folder,
+        training_record.TrainingRecord(
+            data=training_record.of_examples([*fn_args.train_files, *fn_args.eval_files]),
+            code=training_record.of_config(fn_args.custom_config),
+            trained_at=time.time(),
+        ),
+    )
     log.info("exported epoch %d: eval accuracy %.2f%%", best.number, 100 * best.eval["accuracy"])
 
 

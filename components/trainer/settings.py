@@ -38,6 +38,7 @@ class TrainSettings(Section):
     patience: int = Field(
         3, gt=0, description="Epochs without a better eval accuracy before training stops"
     )
+    warm_start: bool = Field(False, description="Start from the weights of the pushed model")
     steps_per_call: int = Field(
         40, gt=0, description="Training steps in one call of the compiled function"
     )

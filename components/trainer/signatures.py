@@ -22,6 +22,8 @@ class Server(tf.Module):
     def __init__(self, model: keras.Model):
         super().__init__()
         self.model = models.logits(model)
+        # Names that do not depend on how Keras nests its objects, for `warm_start`.
+        self.weights_by_path = {weight.path: weight for weight in model.weights}
 
     @tf.function(input_signature=[tf.TensorSpec([None], tf.string, name="examples")])
     def examples(self, examples: tf.Tensor) -> dict[str, tf.Tensor]:
@@ -55,6 +57,12 @@ def export(model: keras.Model, directory: str) -> None:
         "png": server.png,
     }
     tf.saved_model.save(server, directory, signatures=signatures)
+
+
+def checkpoint_key(path: str) -> str:
+    """The name in the SavedModel's checkpoint of the weight with this path in the Keras model."""
+    escaped = path.replace(".", "..").replace("/", ".S")
+    return f"weights_by_path/{escaped}/.ATTRIBUTES/VARIABLE_VALUE"
 
 
 def _decode_png(png: tf.Tensor) -> tf.Tensor:

@@ -23,9 +23,9 @@ def test_a_second_run_is_told_who_holds_the_lock(tmp_path):
         text=True,
     ) as first:
         assert first.stdout.readline() == "held\n"
-        with pytest.raises(lock.AlreadyRunningError, match=f"process {first.pid}, started 20"):
-            with lock.hold(path):
-                pass
+        told = f"process {first.pid}, started 20"
+        with pytest.raises(lock.AlreadyRunningError, match=told), lock.hold(path):
+            pass
         first.kill()
         first.wait()
         with lock.hold(path):
