@@ -174,7 +174,7 @@ class Optimizer(SlotOptimizer):
             ]
 
         with tf.control_dependencies(self.checks()):
-            self.fill_copies(strategy, variables)
+            self.fill_copies(strategy)
             h = self.hyperparameters()
             exact = {name: tf.convert_to_tensor(value, tf.float64) for name, value in h.items()}
             step = tf.cast(self.iterations.value, tf.float64) + 1

@@ -19,13 +19,15 @@ class ScheduleFreeAdamW(Optimizer):
     `evaluation_weights`. The slots hold z and x, one more than need be, so that the exchange of x
     and y is exact and the average is not rounded away in low precision.
 
-    Without BatchNormalization nothing else is to be done; its moving statistics are those of y.
+    The moving statistics of BatchNormalization are those of y; `TrainingLoop.recalibrate` computes
+    those of x.
 
     A constraint belongs to x, the weights that are served: z and x are constrained after each step.
     A convex one (`NonNeg`, `MaxNorm`) then holds for y too, which lies between them.
 
     Advice: a learning rate 1 to 10 times that of AdamW with a schedule, `warmup_steps` of about 5%
-    of a long run, `beta_1` 0.9 to 0.98 (longer runs, higher values).
+    of a run, `beta_1` 0.9 to 0.98 (longer runs, higher values). The authors' defaults are a
+    learning rate of 0.0025 without warmup.
 
     Args:
       learning_rate: Of z, at least 0.
@@ -49,11 +51,11 @@ class ScheduleFreeAdamW(Optimizer):
 
     def __init__(
         self,
-        learning_rate: Any = 0.0025,
+        learning_rate: Any = 0.01,
         beta_1: Any = 0.9,
         beta_2: Any = 0.999,
         epsilon: Any = 1e-8,
-        warmup_steps: Any = 0,
+        warmup_steps: Any = 200,
         r: Any = 0.0,
         weight_lr_power: Any = 2.0,
         weight_decay: Any = 0.0,

@@ -94,10 +94,11 @@ class SlotOptimizer(ConfiguredOptimizer):
             return []
         return [tf.debugging.Assert(tf.logical_not(self._evaluating.value), [_EVALUATING])]
 
-    def fill_copies(self, strategy: tf.distribute.Strategy, variables: Sequence) -> None:
+    def fill_copies(self, strategy: tf.distribute.Strategy) -> None:
         """Fills the copies at the first step; called in cross-replica context.
 
-        Not in `build`, because weights may be loaded after it.
+        Not in `build`, because weights may be loaded after it. Those of variables without a
+        gradient are filled too: they may get one later, and are exchanged like the others.
         """
         if not self.copies:
             return
@@ -107,7 +108,7 @@ class SlotOptimizer(ConfiguredOptimizer):
                 getattr(slot, name).assign(variable)
 
         def copy_all() -> None:
-            for v in variables:
+            for v in self._trainable_variables:
                 strategy.extended.update(raw(v), copy, args=(self.slots_of(v),), group=False)
 
         tf.cond(self.iterations.value == 0, copy_all, lambda: None)

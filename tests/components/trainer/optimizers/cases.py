@@ -207,7 +207,7 @@ CASES = [
             ("r", -0.5),
             ("weight_lr_power", -1),
         ],
-        after_first_step=0.9975,
+        after_first_step=1 - 0.01 / 200,
         reference=schedule_free_adamw,
     ),
     Case(

@@ -29,9 +29,7 @@ def test_bias_and_normalization_take_the_plain_step(name):
 
 
 def test_weights_of_zero_take_the_plain_step():
-    np.testing.assert_array_equal(
-        step([0.0, 0.0], [0.5, 0.0], learning_rate=2.0), [-0.0 + 1.0, 0.0]
-    )
+    np.testing.assert_array_equal(step([0.0, 0.0], [0.5, 0.0], learning_rate=2.0), [1.0, 0.0])
 
 
 def test_gradient_of_zero_leaves_the_weights():

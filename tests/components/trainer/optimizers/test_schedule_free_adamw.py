@@ -22,7 +22,7 @@ def test_evaluation_weights_are_those_of_the_authors(golden, warmup_steps, repli
 
 def test_x_is_the_mean_of_z():
     """With a constant learning rate and r = 0 all z weigh the same."""
-    training = Training(lambda: ScheduleFreeAdamW(0.02))
+    training = Training(lambda: ScheduleFreeAdamW(0.02, warmup_steps=0))
     z = []
     for _ in range(6):
         training.run(1, "eager")
@@ -35,7 +35,7 @@ def test_x_is_the_mean_of_z():
 
 @pytest.mark.parametrize("replicas", [1, 2])
 def test_exchange_is_exact_and_can_be_repeated(replicas):
-    training = Training(lambda: ScheduleFreeAdamW(0.02), replicas)
+    training = Training(lambda: ScheduleFreeAdamW(0.02, warmup_steps=0), replicas)
     y = training.run(3)[-1]
     training.optimizer.use_training_weights()
     np.testing.assert_array_equal(training.weights, y)
@@ -49,7 +49,7 @@ def test_exchange_is_exact_and_can_be_repeated(replicas):
 
 
 def test_training_weights_come_back_after_an_error():
-    training = Training(lambda: ScheduleFreeAdamW(0.02))
+    training = Training(lambda: ScheduleFreeAdamW(0.02, warmup_steps=0))
     y = training.run(3)[-1]
     with pytest.raises(KeyError), base.evaluation_weights(training.optimizer):
         raise KeyError
@@ -58,7 +58,7 @@ def test_training_weights_come_back_after_an_error():
 
 def test_before_the_first_step_all_sets_are_the_same():
     """Also when the weights change after the slots were made."""
-    training = Training(lambda: ScheduleFreeAdamW(0.02))
+    training = Training(lambda: ScheduleFreeAdamW(0.02, warmup_steps=0))
     training.variables[0].assign(problem.W0 + 1)
     before = training.weights
     with base.evaluation_weights(training.optimizer):
@@ -69,7 +69,7 @@ def test_before_the_first_step_all_sets_are_the_same():
 @pytest.mark.parametrize("replicas", [1, 2])
 def test_starts_from_weights_loaded_after_the_build(replicas):
     """As from those it was built with; the sequences must not start from older ones."""
-    loaded = Training(lambda: ScheduleFreeAdamW(0.02), replicas)
+    loaded = Training(lambda: ScheduleFreeAdamW(0.02, warmup_steps=0), replicas)
     for variable in loaded.variables:
         variable.assign(variable + 7)
     for variable, start in zip(loaded.variables, (problem.W0, problem.B0), strict=True):
@@ -80,7 +80,7 @@ def test_starts_from_weights_loaded_after_the_build(replicas):
 
 @pytest.mark.parametrize("mode", ["eager", "function"])
 def test_training_at_the_evaluation_weights_is_refused(mode):
-    training = Training(lambda: ScheduleFreeAdamW(0.02))
+    training = Training(lambda: ScheduleFreeAdamW(0.02, warmup_steps=0))
     training.run(3)
     training.optimizer.use_evaluation_weights()
     x = training.weights
@@ -90,7 +90,7 @@ def test_training_at_the_evaluation_weights_is_refused(mode):
 
 
 def test_exchange_inside_a_function_is_refused():
-    training = Training(lambda: ScheduleFreeAdamW(0.02))
+    training = Training(lambda: ScheduleFreeAdamW(0.02, warmup_steps=0))
     training.run(1)
     with pytest.raises(RuntimeError, match=r"not inside a tf\.function"):
         tf.function(training.optimizer.use_evaluation_weights)()
@@ -98,7 +98,7 @@ def test_exchange_inside_a_function_is_refused():
 
 def test_checkpoint_taken_during_evaluation_goes_on_from_y(tmp_path):
     def make() -> tuple[Training, tf.train.Checkpoint]:
-        training = Training(lambda: ScheduleFreeAdamW(0.02))
+        training = Training(lambda: ScheduleFreeAdamW(0.02, warmup_steps=0))
         w, b = training.variables
         return training, tf.train.Checkpoint(w=w, b=b, optimizer=training.optimizer)
 
@@ -118,7 +118,7 @@ def test_convex_constraint_holds_for_all_three_sequences():
     limit = 0.5
     variable = keras.Variable([[0.3], [0.3]], dtype="float64")
     variable.constraint = keras.constraints.MaxNorm(limit)
-    optimizer = ScheduleFreeAdamW(0.3)
+    optimizer = ScheduleFreeAdamW(0.3, warmup_steps=0)
     for gradient in ([[-1.0], [0.2]], [[-2.0], [-1.0]], [[1.0], [-3.0]], [[-1.0], [-1.0]]):
         optimizer.apply([tf.constant(gradient, tf.float64)], [variable])
         slot = optimizer.slots_of(variable)
@@ -130,7 +130,7 @@ def test_constraint_that_is_not_convex_holds_for_what_is_served():
     """The average of points on a sphere lies inside it, so x is constrained itself."""
     variable = keras.Variable([[0.6], [0.8]], dtype="float64")
     variable.constraint = keras.constraints.UnitNorm()
-    optimizer = ScheduleFreeAdamW(0.3)
+    optimizer = ScheduleFreeAdamW(0.3, warmup_steps=0)
     for gradient in ([[1.0], [0.5]], [[-2.0], [1.0]], [[1.0], [-3.0]]):
         optimizer.apply([tf.constant(gradient, tf.float64)], [variable])
     with base.evaluation_weights(optimizer):
@@ -139,7 +139,7 @@ def test_constraint_that_is_not_convex_holds_for_what_is_served():
 
 def test_zero_learning_rate_moves_nothing():
     """Where every weight of the average is 0."""
-    training = Training(lambda: ScheduleFreeAdamW(0.0))
+    training = Training(lambda: ScheduleFreeAdamW(0.0, warmup_steps=0))
     start = training.weights
     np.testing.assert_array_equal(training.run(2), [start, start])
 

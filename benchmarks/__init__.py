@@ -1,0 +1,1 @@
+"""Paired measurements; each figure in README has its script here."""

@@ -1,0 +1,117 @@
+"""The whole pipeline, cold, beside TFX's own MNIST example on the same stack and data.
+
+    python -m benchmarks.pipeline [--repeats 1]
+
+Prints a Markdown table. Each repetition runs ours and the example one after the other.
+"""
+
+import json
+import shutil
+import statistics
+import sys
+import tempfile
+from importlib import resources
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from benchmarks.process import Usage, machine, measure
+
+console = Console(stderr=True)
+
+
+def main(
+    repeats: Annotated[int, typer.Option(min=1, help="Pairs of cold runs.")] = 1,
+    example: Annotated[bool, typer.Option(help="Run TFX's example too.")] = True,
+) -> None:
+    """Measures ours and TFX's example, cold, in pairs."""
+    ours, cached, smoke, theirs, accuracies = [], [], [], [], []
+    with tempfile.TemporaryDirectory() as folder:
+        data = _write_example_data(Path(folder)) if example else None
+        for number in range(repeats):
+            work = Path(folder) / f"run{number}"
+            with console.status(f"pair {number + 1} of {repeats}: ours, cold"):
+                ours.append(_run_ours(work))
+                accuracies.append(_accuracy(work))
+            with console.status(f"pair {number + 1} of {repeats}: ours, again"):
+                _run_ours(work)  # The first rerun compares with the model just pushed.
+                cached.append(_run_ours(work))
+            with console.status(f"pair {number + 1} of {repeats}: smoke"):
+                smoke.append(_run_ours(Path(folder) / f"smoke{number}", "smoke"))
+            if data:
+                with console.status(f"pair {number + 1} of {repeats}: TFX's example, cold"):
+                    theirs.append(_run_example(Path(folder) / f"example{number}", data))
+    print(f"{machine()}; medians of {repeats}\n")
+    print("| | wall, s | user CPU, s | peak memory, GiB |\n|---|---|---|---|")
+    _row("this pipeline, cold, 70,000 images", ours)
+    _row("the same again, everything cached", cached)
+    _row("the same, `smoke` settings, cold", smoke)
+    if theirs:
+        _row("TFX's MNIST example, cold", theirs)
+    print(f"\ntest accuracy: {', '.join(f'{value:.2%}' for value in accuracies)}")
+
+
+def _run_ours(work: Path, config: str = "local") -> Usage:
+    overrides = [f"root={work}/runs", f"push.destination={work}/serving"]
+    flags = [flag for override in overrides for flag in ("--set", override)]
+    return measure([sys.executable, "-m", "pipeline", "run", "--config", config, *flags])
+
+
+def _accuracy(work: Path) -> float:
+    [result] = (work / "runs" / "logs").glob("*/result.json")
+    return json.loads(result.read_text())["accuracy"]
+
+
+def _write_example_data(folder: Path) -> Path:
+    """MNIST as the example wants it: 784 floats from -0.5 to 0.5 in each tf.Example."""
+    import tensorflow as tf
+
+    from components import idx, mnist_files
+    from pipeline import data
+
+    files = mnist_files.find(str(data.fetch("mnist", "data")))
+    pairs = [(files.train_images, files.train_labels), (files.test_images, files.test_labels)]
+    target = folder / "example.tfrecord"
+    with tf.io.TFRecordWriter(str(target)) as writer:
+        for images, labels in pairs:
+            for image, label in zip(idx.read(images), idx.read(labels), strict=True):
+                pixels = tf.train.FloatList(value=(image.ravel() / 255 - 0.5).tolist())
+                feature = {
+                    "image_floats": tf.train.Feature(float_list=pixels),
+                    "image_class": tf.train.Feature(
+                        int64_list=tf.train.Int64List(value=[int(label)])
+                    ),
+                }
+                example = tf.train.Example(features=tf.train.Features(feature=feature))
+                writer.write(example.SerializeToString())
+    return target
+
+
+def _run_example(home: Path, data: Path) -> Usage:
+    package = resources.files("tfx.examples.mnist")
+    (home / "mnist" / "data").mkdir(parents=True)
+    shutil.copy(data, home / "mnist" / "data")
+    for name in ("mnist_utils_native_keras.py", "mnist_utils_native_keras_base.py"):
+        shutil.copy(str(package / name), home / "mnist")
+    return measure(
+        [sys.executable, "-m", "tfx.examples.mnist.mnist_pipeline_native_keras"],
+        {"HOME": str(home)},
+    )
+
+
+def _row(name: str, usages: list[Usage]) -> None:
+    wall, user, peak = (
+        statistics.median(values)
+        for values in (
+            [usage.wall_seconds for usage in usages],
+            [usage.user_seconds for usage in usages],
+            [usage.peak_bytes / 2**30 for usage in usages],
+        )
+    )
+    print(f"| {name} | {wall:.1f} | {user:.1f} | {peak:.2f} |")
+
+
+if __name__ == "__main__":
+    typer.run(main)
