@@ -47,7 +47,7 @@ def check_layers(model: keras.Model, replicas: int) -> None:
 
 def _draws_on_its_own(layer: keras.Layer) -> bool:
     """Whether the layer has a random generator of Keras's, and a rate at which it is used."""
-    if isinstance(layer, layers.GlobalMask):
+    if isinstance(layer, layers.GlobalMask | layers.RandomShift):
         return False
     names = ("rate", "dropout", "recurrent_dropout")  # The last two are of recurrent cells.
     rates = [getattr(layer, name) for name in names if hasattr(layer, name)]

@@ -73,10 +73,12 @@ def compute(
     with tf.GradientTape() as tape:
         value = loss()
         if scale is not None:
-            value *= scale
+            value *= tf.cast(scale, value.dtype)
     own = tape.gradient(value, variables, unconnected_gradients=tf.UnconnectedGradients.ZERO)
     total = sum_over_replicas([tf.convert_to_tensor(gradient) for gradient in own])
-    return total if scale is None else [gradient / scale for gradient in total]
+    if scale is None:
+        return total
+    return [gradient / tf.cast(scale, gradient.dtype) for gradient in total]
 
 
 def process(chain: Iterable[Callable[[Update], Update]], update: Update) -> Update:

@@ -7,12 +7,13 @@ is collected for each replica and each example.
 
 import contextlib
 import contextvars
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
+from typing import Any
 
 import keras
 import tensorflow as tf
 
-from components.trainer.losses import check_per_example
+from components.trainer.losses import at_least_32, check_per_example
 
 # Each replica runs in a thread of its own, and sees its own list.
 _ADDED: contextvars.ContextVar[list[tf.Tensor]] = contextvars.ContextVar("added")
@@ -37,18 +38,20 @@ def recording(model: keras.Model) -> Iterator[None]:
             layer.activity_regularizer = activity_regularizer
 
 
-def call(model: keras.Model, inputs: Mapping[str, tf.Tensor]) -> tuple[dict, list[tf.Tensor]]:
+def call(model: keras.Model, inputs: Any) -> tuple[Any, tf.Tensor | float]:
     """Runs the model in training mode, inside `recording` and in replica context.
 
     Returns:
-      The model's outputs, and what its layers added to the loss, a list of [local_batch].
+      The model's outputs, and what its layers added to each example's loss: [local_batch], or 0.0
+      if they added nothing.
 
     Raises:
       LossError: A layer added a loss that is not of shape [local_batch].
     """
     token = _ADDED.set([])
     try:
-        return model(inputs, training=True), _ADDED.get()
+        outputs = model(inputs, training=True)
+        return outputs, sum((at_least_32(value) for value in _ADDED.get()), start=0.0)
     finally:
         _ADDED.reset(token)
 

@@ -38,7 +38,8 @@ class Batch:
         """Draws from [0, 1) for each example, by its place in the global batch.
 
         Every replica draws for the whole global batch and keeps its own rows, so the numbers are
-        the same for each number of replicas, and a step repeats bit for bit after a restart.
+        the same for each number of replicas, and a step repeats bit for bit after a restart on the
+        same kind of device. (With XLA they are others.)
 
         Returns:
           [local_batch, *shape].
@@ -190,8 +191,7 @@ class SpatialDropout1D(GlobalMask, keras.layers.SpatialDropout1D):
 class RandomShift(keras.layers.Layer):
     """Moves each training image by up to `pixels` in each direction and fills up with zeros.
 
-    Shifts don't depend on the number of replicas. Outside the training loop, and at inference,
-    images pass unchanged.
+    In the training loop, shifts don't depend on the number of replicas.
 
     Args:
       pixels: Largest shift, in pixels.
@@ -199,22 +199,29 @@ class RandomShift(keras.layers.Layer):
     """
 
     def __init__(self, pixels: int, seed: int, **arguments):
-        super().__init__(**arguments)
+        # Without autocast, Keras leaves bytes as they are.
+        super().__init__(autocast=False, **arguments)
         self.pixels, self.seed = pixels, seed
+        self._seed_generator = keras.random.SeedGenerator(seed)
 
-    def call(self, inputs, training=False):  # [local_batch, height, width, channels]
-        batch = _BATCH.get()
-        if batch is None or not training or self.pixels == 0:
+    def call(self, inputs, training=False):  # [local_batch, height, width], any dtype.
+        if not training or self.pixels == 0:
             return inputs
-        height, width = inputs.shape[1:3]
-        draws = batch.uniform([2], self.seed) * (2 * self.pixels + 1)
-        corner = tf.cast(draws, tf.int32)  # [local_batch, 2], each from 0 to 2 * pixels.
+        batch = _BATCH.get()
+        if batch is None:
+            draws = keras.random.uniform([tf.shape(inputs)[0], 2], seed=self._seed_generator)
+        else:
+            draws = batch.uniform([2], self.seed)
+        corner = tf.cast(draws * (2 * self.pixels + 1), tf.int32)  # Each from 0 to 2 * pixels.
         margin = [self.pixels, self.pixels]
-        padded = tf.pad(inputs, [[0, 0], margin, margin, [0, 0]])
-        rows = corner[:, :1] + tf.range(height)
-        columns = corner[:, 1:] + tf.range(width)
+        padded = tf.pad(inputs, [[0, 0], margin, margin])
+        rows = corner[:, :1] + tf.range(inputs.shape[1])
+        columns = corner[:, 1:] + tf.range(inputs.shape[2])
         moved = tf.gather(padded, rows, axis=1, batch_dims=1)
         return tf.gather(moved, columns, axis=2, batch_dims=1)
+
+    def compute_output_shape(self, input_shape):
+        return input_shape
 
     def get_config(self):
         return {**super().get_config(), "pixels": self.pixels, "seed": self.seed}

@@ -83,9 +83,9 @@ class TrainingLoop(tf.Module):
             loss_scale=loss_scale,
             class_weights=_weight_table(class_weights or {}, model.output["logits"].shape[-1]),
         )
-        self._train = tf.function(self._train_steps)
-        self._evaluate = tf.function(self._evaluate_step)
-        self._recalibrate = tf.function(self._recalibrate_step)
+        self._train = tf.function(self._train_steps, autograph=False)
+        self._evaluate = tf.function(self._evaluate_step, autograph=False)
+        self._recalibrate = tf.function(self._recalibrate_step, autograph=False)
 
     def train(self, iterator: Iterator[Batch], steps: int) -> dict[str, float]:
         """Takes training steps, one for each batch.
@@ -126,11 +126,16 @@ class TrainingLoop(tf.Module):
 
         Returns:
           `loss` (of the outputs), `accuracy` and `regularization` (of the weights).
+
+        Raises:
+          ValueError: There are no examples.
         """
         totals, iterator = np.zeros(len(TOTALS)), iter(batches)
         with contextlib.suppress(tf.errors.OutOfRangeError):
             while True:
                 totals += self._evaluate(iterator).numpy()
+        if not totals.any():
+            raise ValueError("there are no examples to evaluate; check the files of the split")
         return _averages(totals)
 
     def recalibrate(self, batches: Iterable[Batch]) -> None:
@@ -151,14 +156,15 @@ class TrainingLoop(tf.Module):
                     seen = self._recalibrate(iterator, seen)
 
     def _train_steps(self, iterator: Iterator[Batch], count: tf.Tensor) -> tf.Tensor:
-        totals = tf.zeros([len(TOTALS)], tf.float64)
         # The loop is part of the function: between steps nothing returns to Python, and no result
         # is copied back to it.
-        for _ in tf.range(count):
-            totals += self._train_step(next(iterator))
+        _, totals = tf.while_loop(
+            lambda index, _: index < count,
+            lambda index, totals: (index + 1, totals + self._train_step(iterator.get_next())),
+            [tf.constant(0), tf.zeros([len(TOTALS)], tf.float64)],
+        )
         return totals
 
-    @tf.autograph.experimental.do_not_convert
     def _train_step(self, batch: Batch) -> tf.Tensor:
         self.step.assign_add(1)
         step = self.step.read_value()
@@ -173,14 +179,14 @@ class TrainingLoop(tf.Module):
         return self._first(totals)
 
     def _evaluate_step(self, iterator: Iterator[Batch]) -> tf.Tensor:
-        return self._first(self._run(self._on_replica.evaluate, next(iterator)))
+        return self._first(self._run(self._on_replica.evaluate, iterator.get_next()))
 
     def _recalibrate_step(self, iterator: Iterator[Batch], seen: tf.Tensor) -> tf.Tensor:
-        return self._first(self._run(self._on_replica.normalize, next(iterator), seen))
+        return self._first(self._run(self._on_replica.normalize, iterator.get_next(), seen))
 
     def _run(self, function: Callable, *arguments):
         if self._compile:
-            function = tf.function(function, jit_compile=True)
+            function = tf.function(function, autograph=False, jit_compile=True)
         return self.strategy.run(function, arguments)
 
     def _first(self, value):

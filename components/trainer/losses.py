@@ -101,11 +101,11 @@ def per_example(
     return tf.add_n(values)
 
 
-def share(each: tf.Tensor, weights: tf.Tensor, total_weight: tf.Tensor) -> tf.Tensor:
+def share(each: tf.Tensor | float, weights: tf.Tensor, total_weight: tf.Tensor) -> tf.Tensor:
     """This replica's share of a weighted mean over the global batch.
 
     Args:
-      each: A value per example, [local_batch].
+      each: A value per example, [local_batch], or one for all of them.
       weights: Of the examples, [local_batch].
       total_weight: Sum of the weights over all replicas. If it is 0, so is the share.
     """

@@ -35,11 +35,11 @@ class LossScale(SkipNonfinite):
     def __call__(self, update: Update) -> Update:
         update = super().__call__(update)
         finite = update.weight > 0
-        batches = tf.where(finite, self._finite_batches + 1, 0)
+        batches = tf.where(finite, self._finite_batches + 1, tf.constant(0, tf.int64))
         grow = batches >= self._growth_interval
         factor = tf.where(finite, tf.where(grow, 2.0, 1.0), 0.5)
         self.scale.assign(tf.maximum(self.scale * factor, 1.0))
-        self._finite_batches.assign(tf.where(grow, 0, batches))
+        self._finite_batches.assign(tf.where(grow, tf.constant(0, tf.int64), batches))
         return update
 
 

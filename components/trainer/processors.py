@@ -240,14 +240,13 @@ class Accumulate(Processor):
         return update.replace(gradients=means, ready=full & (weight > 0))
 
 
-def _unit_axes(tensor: tf.Tensor) -> list[int]:
-    """All axes but that of the output features, the last."""
-    return list(range(tensor.shape.rank - 1))
+def _unit_axes(tensor: tf.Tensor) -> list[int] | None:
+    """All axes but that of the output features, the last; all of a vector's (None)."""
+    return list(range(tensor.shape.rank - 1)) or None
 
 
 def _unit_norm(tensor: tf.Tensor) -> tf.Tensor:
-    axes = _unit_axes(tensor) if tensor.shape.rank > 1 else None
-    return tf.norm(tensor, axis=axes, keepdims=True) if axes else tf.norm(tensor)
+    return tf.sqrt(tf.reduce_sum(tf.square(tensor), _unit_axes(tensor), keepdims=True))
 
 
 def _positive(name: str, value: float) -> float:

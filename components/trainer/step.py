@@ -79,7 +79,7 @@ class ReplicaStep:
                 outputs, added = layer_losses.call(self._model, self._model_inputs(batch))
             data = losses.share(losses.per_example(self._losses, batch, outputs), weights, weight)
             penalty = losses.regularization_share(self._model, self._dtype)
-            penalty += sum(losses.share(each, weights, weight) for each in added)
+            penalty += losses.share(added, weights, weight)
             local.update(logits=outputs["logits"], loss=data * weight, regularization=penalty)
             return data + penalty
 

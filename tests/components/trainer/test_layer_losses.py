@@ -5,7 +5,6 @@ import tensorflow as tf
 
 from components.trainer import layer_losses
 from components.trainer import strategy as strategies
-from components.trainer.layers import BatchNormalization
 from components.trainer.losses import LossError
 
 
@@ -21,6 +20,17 @@ class Penalty(keras.Layer):
         return inputs
 
 
+class Double(keras.Layer):
+    """Doubles its input, and makes the replicas wait for each other."""
+
+    def call(self, inputs):
+        replicas = tf.distribute.get_strategy().num_replicas_in_sync
+        return inputs + inputs * strategies.sum_over_replicas(tf.constant(1 / replicas))
+
+    def compute_output_shape(self, shape):
+        return shape
+
+
 def recorded(model, on_replicas, strategy, data, padded=True):
     """What the layers added for each example, in the order of the global batch."""
 
@@ -29,7 +39,7 @@ def recorded(model, on_replicas, strategy, data, padded=True):
 
     with layer_losses.recording(model):
         added = on_replicas(strategy, call, data, padded=padded)
-    return [np.concatenate(parts)[: len(data["label"])] for parts in added]
+    return np.concatenate(added)[: len(data["label"])]
 
 
 def data(count=5):
@@ -41,7 +51,7 @@ def data(count=5):
 def test_penalties_of_each_example(on_replicas, replicas, padded):
     """Activity regularizers and add_loss, of nested layers and of one called twice.
 
-    The normalization between them makes the replicas meet, and their calls interleave.
+    `Double` makes the replicas meet in between, so that their calls of the layers interleave.
     """
     strategy = strategies.create(f"mirrored:{replicas}")
     with strategy.scope():
@@ -49,13 +59,20 @@ def test_penalties_of_each_example(on_replicas, replicas, padded):
         inner_input = keras.Input([4])
         inner = keras.Model(inner_input, Penalty(lambda x: tf.reduce_sum(x, axis=-1))(inner_input))
         x = keras.Input([4])
-        y = inner(twice(BatchNormalization(trainable=False)(twice(x))))
+        y = inner(twice(Double()(twice(x))))
         model = keras.Model(x, y)
-    batch = data()
-    first, second, third = recorded(model, on_replicas, strategy, batch, padded)
-    np.testing.assert_allclose(first, (batch["x"] ** 2).sum(-1), rtol=1e-5)
-    np.testing.assert_allclose(second, (batch["x"] ** 2).sum(-1) / 1.001, rtol=1e-5)
-    np.testing.assert_allclose(third, batch["x"].sum(-1) / np.sqrt(1.001), rtol=1e-5)
+    x = data()["x"].astype(float)
+    expected = (x**2).sum(-1) + ((2 * x) ** 2).sum(-1) + (2 * x).sum(-1)
+    np.testing.assert_allclose(
+        recorded(model, on_replicas, strategy, data(), padded), expected, rtol=1e-5
+    )
+
+
+def test_a_model_that_adds_nothing(on_replicas):
+    x = keras.Input([4])
+    model = keras.Model(x, keras.layers.Dense(2)(x))
+    with layer_losses.recording(model):
+        assert layer_losses.call(model, np.ones([3, 4]))[1] == 0.0
 
 
 @pytest.mark.parametrize("reduce", [tf.reduce_mean, tf.reduce_sum])

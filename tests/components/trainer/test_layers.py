@@ -136,7 +136,7 @@ class TestRandomLayers:
     LAYERS = {
         "dropout": (lambda: layers.Dropout(0.4, seed=3), (6,)),
         "spatial": (lambda: layers.SpatialDropout1D(0.4, seed=3), (4, 6)),
-        "shift": (lambda: layers.RandomShift(2, seed=3), (7, 7, 1)),
+        "shift": (lambda: layers.RandomShift(2, seed=3), (7, 7)),
     }
 
     def draw(self, on_replicas, kind, replicas=1, padded=True, step=1, seed=None):
@@ -182,7 +182,7 @@ class TestRandomLayers:
         output, images = self.draw(on_replicas, "shift")
         shifts = []
         for moved, image in zip(output, images, strict=True):
-            padded = np.pad(image, [(2, 2), (2, 2), (0, 0)])
+            padded = np.pad(image, 2)
             corners = [(r, c) for r in range(5) for c in range(5)]
             shifts += [
                 (r, c) for r, c in corners if np.array_equal(padded[r : r + 7, c : c + 7], moved)
@@ -190,11 +190,11 @@ class TestRandomLayers:
         assert len(shifts) == 5 and len(set(shifts)) > 1
 
     def test_shifts_are_uniform(self, on_replicas):
-        data = {"x": np.zeros([4000, 5, 5, 1], np.float32), "label": np.zeros(4000, int)}
+        data = {"x": np.zeros([4000, 5, 5], np.uint8), "label": np.zeros(4000, int)}
         data["x"][:, 2, 2] = 1
         call = call_in_training(layers.RandomShift(1, seed=0))
         output = on_replicas(strategies.create("default"), call, data, batch_size=4000)[0]
-        np.testing.assert_allclose(output.mean(0)[1:4, 1:4, 0], np.full([3, 3], 1 / 9), atol=0.02)
+        np.testing.assert_allclose(output.mean(0)[1:4, 1:4], np.full([3, 3], 1 / 9), atol=0.02)
 
     @pytest.mark.parametrize("kind", LAYERS)
     def test_nothing_happens_at_inference(self, kind):
@@ -206,6 +206,12 @@ class TestRandomLayers:
         output = layers.Dropout(0.4, seed=3)(np.ones([100, 100], np.float32), training=True)
         assert np.mean(np.equal(output, 0)) == pytest.approx(0.4, abs=0.03)
 
+    def test_without_a_loop_shifts_are_drawn_too(self):
+        images = np.random.default_rng(0).normal(size=[50, 7, 7]).astype(np.float32)
+        layer = layers.RandomShift(2, seed=3)
+        first, second = layer(images, training=True), layer(images, training=True)
+        assert np.not_equal(first, images).any() and np.not_equal(first, second).any()
+
     def test_dropout_needs_a_seed(self, on_replicas):
         call = call_in_training(layers.Dropout(0.4, name="drop"))
         with pytest.raises(ValueError, match="'drop' needs a seed"):
@@ -213,10 +219,9 @@ class TestRandomLayers:
 
 
 def test_layers_survive_saving(tmp_path):
-    image = keras.Input([8, 8, 1])
+    image = keras.Input([8, 8])
     x = layers.RandomShift(2, seed=5)(image)
     x = layers.BatchNormalization(momentum=0.7)(x)
-    x = keras.layers.Reshape([8, 8])(x)
     x = layers.SpatialDropout1D(0.1, seed=6)(x)
     x = layers.Dropout(0.2, seed=7)(x)
     model = keras.Model(image, x)

@@ -1,0 +1,160 @@
+"""Trains every case of `replica_cases` on 1, 2, 4 and 8 replicas and compares the weights."""
+
+import contextlib
+import dataclasses
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
+
+import keras
+import numpy as np
+from rich.console import Console
+from rich.table import Table
+
+from components.trainer import strategy as strategies
+from pipeline import replica_engines
+from pipeline.replica_cases import CASES, Case
+from pipeline.replica_engines import Weights
+
+REPLICAS = (1, 2, 4, 8)
+
+# Largest relative difference of the weights that passes, by dtype.
+TOLERANCES = {"float64": 1e-12, "float32": 1e-5}
+
+
+KERAS: dict[str, Callable[[Case, int], Weights]] = {
+    "model.fit": replica_engines.fit,
+    "Keras optimizer": replica_engines.keras_loop,
+}
+
+
+@dataclasses.dataclass(frozen=True)
+class Row:
+    """One case, trained in one way.
+
+    Attributes:
+      case: Name of the case.
+      trained_by: What trained it, and in which dtype.
+      differences: Largest relative difference for each number of replicas, or the name of the
+        exception that was raised.
+      tolerance: What passes; None for Keras, which is shown, not judged.
+    """
+
+    case: str
+    trained_by: str
+    differences: tuple[float | str, ...]
+    tolerance: float | None
+
+    @property
+    def passes(self) -> bool:
+        """Whether every difference is within the tolerance."""
+        return self.tolerance is None or all(
+            isinstance(difference, float) and difference <= self.tolerance
+            for difference in self.differences
+        )
+
+
+def verify(
+    replicas: Sequence[int] = REPLICAS, out: Path | None = None, cases: Iterable[Case] = CASES
+) -> bool:
+    """Runs the cases and prints the table; call it before TensorFlow has started.
+
+    Args:
+      replicas: Numbers of replicas, the table's columns.
+      out: Markdown file to write the table to.
+      cases: The cases, the table's rows.
+
+    Returns:
+      Whether all differences of ours are within `TOLERANCES`.
+
+    Raises:
+      strategy.StrategyError: TensorFlow has started with fewer devices.
+    """
+    strategies.prepare_devices(f"mirrored:{max(replicas)}")
+    console = Console()
+    rows: list[Row] = []
+    with console.status("training") as status:
+        for case in cases:
+            status.update(f"training: {case.name}")
+            rows += compare(case, replicas)
+    console.print(_table(rows, replicas))
+    failed = [row for row in rows if not row.passes]
+    for row in failed:
+        console.print(f"[red]{row.case}, {row.trained_by}: above {row.tolerance:.0e}")
+    if out:
+        temporary = out.with_suffix(".tmp")
+        temporary.write_text(markdown(rows, replicas), "utf-8")
+        temporary.rename(out)
+    return not failed
+
+
+def compare(case: Case, replicas: Sequence[int]) -> list[Row]:
+    """The rows of a case.
+
+    Ours is measured against plain TensorFlow on one device, Keras against itself on one device.
+    """
+    rows = []
+    for dtype, tolerance in TOLERANCES.items():
+        with _dtype_policy(dtype):
+            expected = replica_engines.plain(case)
+            ours = [_difference(replica_engines.ours, case, n, expected) for n in replicas]
+        rows.append(Row(case.name, f"ours, {dtype}", tuple(ours), tolerance))
+    if case.keras_optimizer is None:
+        return rows
+    for name, train in KERAS.items():
+        with _dtype_policy("float64"):
+            expected = train(case, 1)
+            keras_s = [_difference(train, case, n, expected) for n in replicas]
+        rows.append(Row(case.name, f"{name}, float64", tuple(keras_s), None))
+    return rows
+
+
+def markdown(rows: Iterable[Row], replicas: Sequence[int]) -> str:
+    """The table as Markdown."""
+    lines = [
+        "| case | trained by | " + " | ".join(map(str, replicas)) + " |",
+        "|---|---|" + "---:|" * len(replicas),
+    ]
+    for row in rows:
+        cells = [row.case, row.trained_by, *map(_text, row.differences)]
+        lines.append("| " + " | ".join(cells) + " |")
+    return "\n".join(lines) + "\n"
+
+
+def _table(rows: Iterable[Row], replicas: Sequence[int]) -> Table:
+    table = Table("case", "trained by", title="largest relative difference of the weights")
+    for number in replicas:
+        table.add_column(f"{number} replicas", justify="right")
+    for row in rows:
+        style = None if row.passes else "red"
+        table.add_row(row.case, row.trained_by, *map(_text, row.differences), style=style)
+    return table
+
+
+def _text(difference: float | str) -> str:
+    return difference if isinstance(difference, str) else f"{difference:.0e}"
+
+
+def _difference(
+    train: Callable[[Case, int], Weights], case: Case, replicas: int, expected: Weights
+) -> float | str:
+    """Of all weights on all replicas: infinity if one is not finite, a name if training failed."""
+    try:
+        weights = train(case, replicas)
+    except Exception as error:  # Whatever it is, it is this cell's result, and fails ours.
+        return type(error).__name__
+    ratios = [
+        np.max(np.abs(actual - wanted[:1])) / np.max(np.abs(wanted[:1]))
+        for actual, wanted in zip(weights, expected, strict=True)
+    ]
+    worst = float(np.max(ratios))
+    return worst if np.isfinite(worst) else float("inf")
+
+
+@contextlib.contextmanager
+def _dtype_policy(name: str) -> Iterator[None]:
+    before = keras.config.dtype_policy()
+    keras.config.set_dtype_policy(name)
+    try:
+        yield
+    finally:
+        keras.config.set_dtype_policy(before)
