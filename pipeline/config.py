@@ -103,7 +103,7 @@ class Settings(Section):
     @classmethod
     def _no_trailing_dash(cls, name: str) -> str:
         if name.endswith("-"):
-            raise ValueError("must not end with '-' (Kubernetes and Vertex names)")
+            raise ValueError(f"must not end with '-' (Kubernetes and Vertex names), got {name!r}")
         return name
 
     def as_yaml(self) -> str:
@@ -188,6 +188,8 @@ def _set(values: dict[str, Any], path: Sequence[str], text: str, origin: str) ->
 def _explain(problem: Mapping[str, Any]) -> str:
     path = [str(part) for part in problem["loc"]]
     name = ".".join(path)
+    if problem["type"] == "value_error":  # Ours: it names the value already.
+        return f"{name}: {problem['msg'].removeprefix('Value error, ')}"
     if problem["type"] != "extra_forbidden":
         return f"{name}: {problem['msg']}, got {problem['input']!r}"
     known = _known_keys(path[:-1])

@@ -55,6 +55,7 @@ def test_printed_settings_load_to_the_same(tmp_path):
         ("train.epochs.x=3", "train.epochs: Input should be a valid integer"),
         ("name=Big", "name: String should match pattern"),
         ("name=a-", "must not end with '-'"),
+        ("kubeflow.tpu=v5e:4x4", "kubeflow.tpu: 'v5e:4x4' has 16 chips"),
         ("train.seed", "--set takes section.key=value, got 'train.seed'"),
         ("train.seed={", "is not valid YAML"),
     ],
