@@ -11,7 +11,7 @@ unexport PYTHONDONTWRITEBYTECODE
 export PYTHONPYCACHEPREFIX := $(CURDIR)/.cache/pycache
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run smoke test lint lock clean
+.PHONY: help setup run smoke serve doctor tensorboard verify test lint lock clean
 
 help:  ## List the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1\t\2/p' $(MAKEFILE_LIST) | while IFS="$$(printf '\t')" read -r name text; do printf '  make %-12s %s\n' "$$name" "$$text"; done
@@ -28,6 +28,18 @@ run: $(READY)  ## Run the whole pipeline on MNIST
 
 smoke: $(READY)  ## Run the pipeline on a small part of the data
 	@$(RUN) -m pipeline run --config smoke $(foreach pair,$(SET),--set $(pair))
+
+serve: $(READY)  ## Draw digits for the pushed model, in a browser
+	@$(RUN) -m pipeline serve $(foreach pair,$(SET),--set $(pair))
+
+doctor: $(READY)  ## Check this machine
+	@$(RUN) -m pipeline doctor
+
+tensorboard: $(READY)  ## Look at the training curves of all runs
+	@$(VENV)/bin/tensorboard --logdir runs --host 127.0.0.1
+
+verify: $(READY)  ## Compare the weights on 1, 2, 4 and 8 replicas
+	@$(RUN) -m pipeline verify-replicas
 
 test: $(READY) lint  ## Check the style and run all tests
 	@$(RUN) -m pytest

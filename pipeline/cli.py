@@ -2,6 +2,7 @@
 
 import os
 import warnings
+from enum import Enum
 from pathlib import Path
 from typing import Annotated
 
@@ -81,6 +82,50 @@ def rollback(
     except (ValueError, publishing.PublishError) as error:
         raise _usage(error) from None
     typer.echo(f"{destination}: version {served} is served now, the model of version {version}")
+
+
+@app.command()
+def serve(
+    config: Config = None,
+    overrides: Set = None,
+    host: Annotated[str, typer.Option(help="Address; the default is this machine only.")] = (
+        "127.0.0.1"
+    ),
+    port: Annotated[int, typer.Option(min=0, max=65535, help="TCP port; 0: a free one.")] = 8501,
+) -> None:
+    """Serve the pushed model: a page to draw digits on, and TensorFlow Serving's REST API."""
+    from pipeline.serve import server
+
+    raise typer.Exit(server.serve(_settings(config, overrides).push.destination, host, port))
+
+
+class Format(str, Enum):
+    """How predictions are printed."""
+
+    table = "table"
+    json = "json"
+
+
+@app.command()
+def predict(
+    files: Annotated[list[str], typer.Argument(help="PNG, JPEG or IDX files; - is stdin.")],
+    config: Config = None,
+    overrides: Set = None,
+    output: Annotated[Format, typer.Option("--format", help="How to print.")] = Format.table,
+) -> None:
+    """Say what the pushed model sees in pictures of digits."""
+    from pipeline import predict as predictor
+
+    destination = _settings(config, overrides).push.destination
+    raise typer.Exit(predictor.predict(files, destination, output.value))
+
+
+@app.command()
+def doctor(config: Config = None, overrides: Set = None) -> None:
+    """Check this machine, and say the cure for whatever is wrong."""
+    from pipeline import doctor as physician
+
+    raise typer.Exit(physician.doctor(_settings(config, overrides)))
 
 
 @app.command("verify-replicas")
