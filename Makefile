@@ -11,7 +11,7 @@ unexport PYTHONDONTWRITEBYTECODE
 export PYTHONPYCACHEPREFIX := $(CURDIR)/.cache/pycache
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run smoke serve doctor tensorboard verify test lint lock clean
+.PHONY: help setup run smoke serve doctor tensorboard verify test test-browser lint lock clean
 
 help:  ## List the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1\t\2/p' $(MAKEFILE_LIST) | while IFS="$$(printf '\t')" read -r name text; do printf '  make %-12s %s\n' "$$name" "$$text"; done
@@ -43,6 +43,9 @@ verify: $(READY)  ## Compare the weights on 1, 2, 4 and 8 replicas
 
 test: $(READY) lint  ## Check the style and run all tests
 	@$(RUN) -m pytest
+
+test-browser: $(READY)  ## Run the tests that need Chromium and ChromeDriver
+	@$(RUN) -m pytest -m browser
 
 lint: $(READY)  ## Check the style
 	@$(VENV)/bin/ruff check --quiet .

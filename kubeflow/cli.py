@@ -2,7 +2,9 @@
 
 import contextlib
 import json
+import os
 import tempfile
+import warnings
 from collections.abc import Iterator
 from datetime import datetime, timezone
 from enum import Enum
@@ -244,6 +246,9 @@ def _settings(config: str | None, overrides: list[str] | None):
 @contextlib.contextmanager
 def _plain_errors() -> Iterator[None]:
     """An error in one paragraph; exit code 2 for what the user can set, 1 for the rest."""
+    # What TensorFlow and the clients say when they are imported is no part of any answer.
+    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+    warnings.filterwarnings("ignore", category=FutureWarning)
     try:
         yield
     except typer.Exit:

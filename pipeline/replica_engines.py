@@ -61,7 +61,8 @@ def fit(case: Case, replicas: int) -> Weights:
     strategy = strategies.create(f"mirrored:{replicas}")
     with strategy.scope():
         model, optimizer = case.build(KERAS), case.keras_optimizer()
-        model.compile(optimizer, {"logits": _cross_entropy(model, "sum_over_batch_size")})
+        cross_entropy = {"logits": _cross_entropy("sum_over_batch_size")}
+        model.compile(optimizer, cross_entropy, jit_compile=False)
 
     def arguments(batch):
         return (
@@ -80,7 +81,7 @@ def keras_loop(case: Case, replicas: int) -> Weights:
     with strategy.scope():
         model, optimizer = case.build(KERAS), case.keras_optimizer()
         optimizer.build(model.trainable_variables)
-    loss_of_each = _cross_entropy(model, reduction=None)
+    loss_of_each = _cross_entropy(reduction=None)
 
     def on_replica(batch):
         with tf.GradientTape() as tape:
@@ -132,11 +133,8 @@ def _plain_loss(case: Case, model: keras.Model, batch: dict[str, tf.Tensor]) -> 
     return tf.reduce_sum(weight * each) / tf.reduce_sum(weight) + sum(penalties)
 
 
-def _cross_entropy(model: keras.Model, reduction: str | None) -> keras.losses.Loss:
-    # Without a dtype, Keras computes losses in float32 even if all else is in float64.
-    return keras.losses.SparseCategoricalCrossentropy(
-        from_logits=True, reduction=reduction, dtype=model.trainable_variables[0].dtype
-    )
+def _cross_entropy(reduction: str | None) -> keras.losses.Loss:
+    return keras.losses.SparseCategoricalCrossentropy(from_logits=True, reduction=reduction)
 
 
 def _weights(model: keras.Model, strategy: tf.distribute.Strategy) -> Weights:

@@ -94,17 +94,17 @@ def compare(case: Case, replicas: Sequence[int]) -> list[Row]:
     """
     rows = []
     for dtype, tolerance in TOLERANCES.items():
-        with _dtype_policy(dtype):
+        with _floats(dtype):
             expected = replica_engines.plain(case)
-            ours = [_difference(replica_engines.ours, case, n, expected) for n in replicas]
-        rows.append(Row(case.name, f"ours, {dtype}", tuple(ours), tolerance))
-    if case.keras_optimizer is None:
-        return rows
-    for name, train in KERAS.items():
-        with _dtype_policy("float64"):
-            expected = train(case, 1)
-            keras_s = [_difference(train, case, n, expected) for n in replicas]
-        rows.append(Row(case.name, f"{name}, float64", tuple(keras_s), None))
+            results = [_attempt(replica_engines.ours, case, number) for number in replicas]
+        differences = tuple(_difference(result, expected) for result in results)
+        rows.append(Row(case.name, f"ours, {dtype}", differences, tolerance))
+    for name, train in KERAS.items() if case.keras_optimizer else ():
+        with _floats("float64"):
+            expected = _attempt(train, case, 1)
+            results = [_attempt(train, case, number) for number in replicas]
+        differences = tuple(_difference(result, expected) for result in results)
+        rows.append(Row(case.name, f"{name}, float64", differences, None))
     return rows
 
 
@@ -134,27 +134,36 @@ def _text(difference: float | str) -> str:
     return difference if isinstance(difference, str) else f"{difference:.0e}"
 
 
-def _difference(
-    train: Callable[[Case, int], Weights], case: Case, replicas: int, expected: Weights
-) -> float | str:
-    """Of all weights on all replicas: infinity if one is not finite, a name if training failed."""
+def _attempt(
+    train: Callable[[Case, int], Weights], case: Case, replicas: int
+) -> Weights | Exception:
     try:
-        weights = train(case, replicas)
+        return train(case, replicas)
     except Exception as error:  # Whatever it is, it is this cell's result, and fails ours.
-        return type(error).__name__
+        return error
+
+
+def _difference(actual: Weights | Exception, expected: Weights | Exception) -> float | str:
+    """The largest of all weights on all replicas; infinity if a weight is not finite."""
+    for result in (actual, expected):
+        if isinstance(result, Exception):
+            return type(result).__name__
     ratios = [
-        np.max(np.abs(actual - wanted[:1])) / np.max(np.abs(wanted[:1]))
-        for actual, wanted in zip(weights, expected, strict=True)
+        np.max(np.abs(copies - wanted[0])) / np.max(np.abs(wanted[0]))
+        for copies, wanted in zip(actual, expected, strict=True)
     ]
     worst = float(np.max(ratios))
     return worst if np.isfinite(worst) else float("inf")
 
 
 @contextlib.contextmanager
-def _dtype_policy(name: str) -> Iterator[None]:
-    before = keras.config.dtype_policy()
-    keras.config.set_dtype_policy(name)
+def _floats(dtype: str) -> Iterator[None]:
+    """Makes Keras compute in a type: layers, losses and optimizers."""
+    before = keras.config.floatx(), keras.config.dtype_policy()
+    keras.config.set_floatx(dtype)
+    keras.config.set_dtype_policy(dtype)
     try:
         yield
     finally:
-        keras.config.set_dtype_policy(before)
+        keras.config.set_floatx(before[0])
+        keras.config.set_dtype_policy(before[1])

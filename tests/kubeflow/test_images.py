@@ -86,6 +86,14 @@ def test_all_packages_are_checked_by_hash(file):
     assert all("--require-hashes" in part or "==" in part for part in installs)
 
 
+def test_no_development_tools_are_left(file):
+    project = (REPOSITORY / "pyproject.toml").read_text()
+    tools = re.findall(r'"([\w-]+)', re.search(r"\ndev = \[(.*?)\]", project, re.DOTALL)[1])
+    build = " ".join(arguments for name, arguments in instructions(file) if name == "RUN")
+    [removed] = re.findall(r"pip uninstall ([^&;]*)", build)
+    assert set(tools) <= set(removed.split())
+
+
 def test_the_context_has_what_is_copied(file):
     ignore = file.with_name(f"{file.name}.dockerignore").read_text().split()
     assert "*" in ignore

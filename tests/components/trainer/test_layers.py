@@ -133,7 +133,7 @@ class TestBatchNormalization:
 
 
 class TestRandomLayers:
-    LAYERS = {
+    LAYERS = {  # noqa: RUF012
         "dropout": (lambda: layers.Dropout(0.4, seed=3), (6,)),
         "spatial": (lambda: layers.SpatialDropout1D(0.4, seed=3), (4, 6)),
         "shift": (lambda: layers.RandomShift(2, seed=3), (7, 7)),

@@ -1,0 +1,1 @@
+"""The checks of `doctor`: each takes the settings, looks at one thing, and changes nothing."""
