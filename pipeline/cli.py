@@ -1,5 +1,6 @@
 """The commands. Heavy modules are imported inside them, so that --help is instant."""
 
+import logging
 import os
 import warnings
 from enum import Enum
@@ -33,6 +34,7 @@ def _quiet(context: typer.Context) -> None:
         return  # Everything goes to its log.
     # What TensorFlow and the Google clients say when they are imported is no answer to a command.
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+    logging.getLogger("tensorflow").setLevel(logging.ERROR)
     warnings.filterwarnings("ignore", category=FutureWarning, module="google")
 
 

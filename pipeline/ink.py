@@ -108,20 +108,16 @@ def _surface(grey: np.ndarray) -> np.ndarray:
     small = Image.fromarray(grey.astype(np.float32)).resize(
         (_COARSE, _COARSE), Image.Resampling.BOX
     )
-    terms = _terms(_COARSE, _COARSE)
-    border = np.abs(terms[1:3]).max(axis=0) > _INNER
-    basis, levels = terms[:, border].T, np.asarray(small)[border]
-    weights = np.ones_like(levels)
+    y, x = np.mgrid[-1 : 1 : _COARSE * 1j, -1 : 1 : _COARSE * 1j]
+    terms = np.stack([np.ones_like(x), x, y, x * x, x * y, y * y], axis=-1)
+    border = np.maximum(np.abs(x), np.abs(y)) > _INNER
+    basis, levels = terms[border], np.asarray(small)[border]
+    weights = np.ones(len(levels))
     for _ in range(10):  # Iteratively reweighted least squares.
         fit, *_ = np.linalg.lstsq(basis * weights[:, None], levels * weights, rcond=None)
         weights = 1 / np.sqrt(np.maximum(1, np.abs(basis @ fit - levels)))
-    return np.tensordot(fit, _terms(*grey.shape), 1)
-
-
-def _terms(height: int, width: int) -> np.ndarray:
-    """1, x, y, x^2, xy, y^2 with x and y from -1 to 1; [6, height, width]."""
-    y, x = np.mgrid[-1 : 1 : height * 1j, -1 : 1 : width * 1j]
-    return np.stack([np.ones_like(x), x, y, x * x, x * y, y * y])
+    surface = Image.fromarray((terms @ fit).astype(np.float32))
+    return np.asarray(surface.resize(grey.shape[::-1], Image.Resampling.BICUBIC))
 
 
 def _rim(picture: np.ndarray) -> np.ndarray:

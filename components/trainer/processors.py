@@ -78,8 +78,8 @@ class ClipByValue(Processor):
         self._limit = _positive("limit", limit)
 
     def __call__(self, update: Update) -> Update:
-        clip = lambda g: tf.clip_by_value(g, -self._limit, self._limit)  # noqa: E731
-        return update.replace(gradients=[clip(g) for g in update.gradients])
+        low, high = -self._limit, self._limit
+        return update.replace(gradients=[tf.clip_by_value(g, low, high) for g in update.gradients])
 
 
 @register("clip_by_norm")

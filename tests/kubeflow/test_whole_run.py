@@ -47,6 +47,8 @@ class Recorder:
         self.ended.append(task)
 
 
+# Each of a dozen processes imports TensorFlow: on a busy machine that takes its time.
+@pytest.mark.timeout(2400)
 @pytest.mark.parametrize(
     ("target", "more", "added"),
     [("kubeflow", ["retrain.when=needed"], {"retrain-gate"}), ("vertex", [], set())],

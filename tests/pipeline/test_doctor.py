@@ -34,16 +34,20 @@ def make(folder, **overrides):
 
 
 @pytest.fixture(autouse=True)
-def no_credentials(tmp_path, monkeypatch):
+def bare_environment(tmp_path, monkeypatch):
+    """No credentials, and no package index of one's own."""
+    for name in surroundings._INDEX_VARIABLES:
+        monkeypatch.delenv(name, raising=False)
     monkeypatch.delenv("GOOGLE_APPLICATION_CREDENTIALS", raising=False)
     monkeypatch.setenv("CLOUDSDK_CONFIG", str(tmp_path / "gcloud"))
 
 
 @pytest.fixture(autouse=True)
 def fresh_report():
-    software._tensorflow_report.cache_clear()
+    clear = software._tensorflow_report.cache_clear
+    clear()
     yield
-    software._tensorflow_report.cache_clear()
+    clear()
 
 
 def good(_):
@@ -215,11 +219,15 @@ def test_credentials_at_a_wrong_path(settings, monkeypatch, tmp_path):
     assert "GOOGLE_APPLICATION_CREDENTIALS" in found.text
 
 
+def test_where_no_server_is_named_none_is_asked(settings, monkeypatch):
+    monkeypatch.setattr(surroundings, "_answers", lambda address: pytest.fail(address))
+    assert surroundings.network(settings).text == "not needed by these settings"
+
+
 def test_servers_that_are_asked(tmp_path, monkeypatch):
     asked = []
     monkeypatch.setattr(surroundings, "_answers", lambda address: not asked.append(address))
-    for name in surroundings._INDEX_VARIABLES:
-        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("PIP_INDEX_URL", "https://packages.example/simple/")
     chosen = make(
         tmp_path,
         **{
@@ -230,7 +238,7 @@ def test_servers_that_are_asked(tmp_path, monkeypatch):
     )
     assert surroundings.network(chosen).level == Level.OK
     assert asked == [
-        "https://pypi.org/simple/",
+        "https://packages.example/simple/",
         "https://data.example/mnist",
         "https://storage.googleapis.com/",
         "https://europe-docker.pkg.dev/v2/",
