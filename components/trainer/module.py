@@ -14,6 +14,7 @@ from components.trainer import (
     controller,
     gradients,
     inputs,
+    mixed_precision,
     models,
     optimizers,
     signatures,
@@ -41,7 +42,9 @@ def run_fn(fn_args: FnArgs) -> None:
     keras.utils.set_random_seed(settings.seed)
     strategy = strategies.create(settings.strategy)
     with strategy.scope():
-        model = models.create(settings.model, seed=settings.seed, **_model_arguments(settings))
+        model = models.create(
+            settings.model, seed=settings.seed, **_model_arguments(settings, strategy)
+        )
         if fn_args.base_model:
             log.info("%s", warm_start.load(model, fn_args.base_model))
         optimizer = optimizers.create(optimizer_settings.name, **optimizer_settings.arguments)
@@ -82,12 +85,10 @@ def run_fn(fn_args: FnArgs) -> None:
     log.info("exported epoch %d: eval accuracy %.2f%%", best.number, 100 * best.eval["accuracy"])
 
 
-def _model_arguments(settings: TrainSettings) -> dict:
+def _model_arguments(settings: TrainSettings, strategy: tf.distribute.Strategy) -> dict:
     if not settings.mixed_precision:
         return settings.model_arguments
-    # bfloat16 has float32's range and needs no loss scale, but only TPUs compute it fast.
-    policy = "mixed_bfloat16" if settings.strategy == "tpu" else "mixed_float16"
-    return {"dtype": policy, **settings.model_arguments}
+    return {"dtype": mixed_precision.policy(strategy), **settings.model_arguments}
 
 
 def _own(strategy: tf.distribute.Strategy, folder: str) -> str:
