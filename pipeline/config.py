@@ -5,6 +5,7 @@ No TensorFlow here, so that commands which only need settings answer at once.
 
 import difflib
 import os
+import re
 from collections.abc import Mapping, Sequence
 from importlib import resources
 from pathlib import Path
@@ -17,6 +18,15 @@ from components.trainer.settings import OptimizerSettings, Section, TrainSetting
 from kubeflow.settings import KubeflowSettings, RetrainSettings, VertexSettings
 
 ENVIRONMENT_PREFIX = "MNIST_TFX_"
+
+
+class _Loader(yaml.SafeLoader):
+    """YAML 1.1 takes 1e-3, without a point, for text; everybody means a number."""
+
+
+_Loader.add_implicit_resolver(
+    "tag:yaml.org,2002:float", re.compile(r"[-+]?\d+[eE][-+]?\d+"), list("-+0123456789")
+)
 
 
 class ConfigError(ValueError):
@@ -164,7 +174,7 @@ def _read_file(config: str) -> dict[str, Any]:
                 f"{', '.join(bundled())}"
             ) from None
     try:
-        values = yaml.safe_load(text) or {}
+        values = yaml.load(text, _Loader) or {}
     except yaml.YAMLError as error:
         raise ConfigError(f"{config} is not valid YAML: {error}") from None
     if not isinstance(values, dict):
@@ -174,7 +184,7 @@ def _read_file(config: str) -> dict[str, Any]:
 
 def _set(values: dict[str, Any], path: Sequence[str], text: str, origin: str) -> None:
     try:
-        value = yaml.safe_load(text)
+        value = yaml.load(text, _Loader)
     except yaml.YAMLError as error:
         raise ConfigError(f"{origin}: the value is not valid YAML: {error}") from None
     *sections, key = path

@@ -36,6 +36,12 @@ def test_values_are_read_as_yaml():
     assert settings.train.class_weights == {3: 2.0}
 
 
+@pytest.mark.parametrize("text", ["1e-3", "1E-3", "0.001", "+1e-03"])
+def test_numbers_may_be_written_in_any_usual_way(text):
+    optimizer = load(overrides=[f"optimizer.learning_rate={text}"], environment={}).optimizer
+    assert optimizer.arguments == {"learning_rate": 0.001}
+
+
 def test_printed_settings_load_to_the_same(tmp_path):
     settings = load("smoke", ["optimizer.name=sgd", "optimizer.momentum=0.5"], {})
     file = tmp_path / "settings.yaml"
