@@ -36,6 +36,7 @@ def serve(destination: str, host: str = "127.0.0.1", port: int = 8501) -> int:
             holder = Holder(destination)
             console.print(welcome(holder.current, host, listener.getsockname()[1]), markup=False)
             server(holder, host).run(sockets=[listener])
+            return OK
     except KeyboardInterrupt:
         return OK
     except ModelError as error:
