@@ -20,6 +20,8 @@ from typing import IO
 
 import numpy as np
 
+from components.files import write_whole
+
 _TYPES = {0x08: ">u1", 0x09: ">i1", 0x0B: ">i2", 0x0C: ">i4", 0x0D: ">f4", 0x0E: ">f8"}
 _GZIP = b"\x1f\x8b"
 
@@ -195,12 +197,7 @@ def write(path: str | os.PathLike, array: np.ndarray) -> None:
     content = _pack(header) + array.astype(header.dtype).tobytes()
     if path.suffix == ".gz":
         content = gzip.compress(content, mtime=0)
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.unfinished")
-    try:
-        temporary.write_bytes(content)
-        temporary.replace(path)
-    finally:
-        temporary.unlink(missing_ok=True)
+    write_whole(path, content)
 
 
 def why(error: Exception) -> str:

@@ -13,6 +13,8 @@ import tensorflow as tf
 from tensorflow.core.framework import attr_value_pb2, function_pb2, node_def_pb2
 from tensorflow.core.protobuf import meta_graph_pb2, saved_model_pb2
 
+from components import versions
+
 # Holds the names of the variables; their order and their values say all that matters.
 _OBJECT_GRAPH = "_CHECKPOINTABLE_OBJECT_GRAPH"
 # Where and how to run, or names for people: no influence on what is computed. Attributes whose
@@ -34,7 +36,7 @@ def same(model: str, other: str) -> bool:
 
 def same_variables(model: str, other: str) -> bool:
     """Whether all variables of two SavedModels are equal, bit for bit."""
-    one, two = (tf.train.load_checkpoint(_variables(folder)) for folder in (model, other))
+    one, two = (tf.train.load_checkpoint(variables(folder)) for folder in (model, other))
     names = set(one.get_variable_to_shape_map())
     if names != set(two.get_variable_to_shape_map()):
         return False
@@ -46,13 +48,14 @@ def same_variables(model: str, other: str) -> bool:
 def serving_digest(model: str) -> str:
     """SHA-256 in hex of what the signatures of a SavedModel compute, whatever its names are."""
     saved_model = saved_model_pb2.SavedModel()
-    with tf.io.gfile.GFile(os.path.join(model, "saved_model.pb"), "rb") as file:
+    with tf.io.gfile.GFile(os.path.join(model, versions.SAVED_MODEL), "rb") as file:
         saved_model.ParseFromString(file.read())
     (meta_graph,) = saved_model.meta_graphs
     return _Digester(meta_graph).digest()
 
 
-def _variables(folder: str) -> str:
+def variables(folder: str) -> str:
+    """Prefix of the checkpoint in the folder of a SavedModel."""
     return os.path.join(folder, "variables", "variables")
 
 

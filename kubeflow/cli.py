@@ -13,6 +13,9 @@ from typing import Annotated
 
 import typer
 
+from pipeline.options import Config, Set
+from pipeline.options import settings as settings_of
+
 app = typer.Typer()
 schedule = typer.Typer(
     help="Recurring runs on Vertex AI: create, list, pause, resume, delete.", no_args_is_help=True
@@ -28,14 +31,6 @@ class Platform(str, Enum):
 
 
 Target = Annotated[Platform, typer.Option("--target", help="The platform.")]
-Config = Annotated[
-    str | None,
-    typer.Option("--config", help="A YAML file, or local, smoke, ... from pipeline/configs."),
-]
-Set = Annotated[
-    list[str] | None,
-    typer.Option("--set", help="A setting, e.g. kubeflow.tpu=v5e:2x2; may be repeated."),
-]
 Name = Annotated[str, typer.Argument(help="Display name of the schedule.")]
 
 
@@ -53,7 +48,7 @@ def compile_command(
 ) -> None:
     """Compile the pipeline for a platform. Needs no network."""
     with _plain_errors():
-        settings = _settings(config, overrides)
+        settings = settings_of(config, overrides)
         from kubeflow import compile as compiler
 
         compiled = compiler.compile_project(settings, target.value)
@@ -115,7 +110,7 @@ def submit(
     """Compile the pipeline and start it on a platform."""
     overrides = [*(overrides or ()), *([f"kubeflow.host={json.dumps(host)}"] if host else ())]
     with _plain_errors():
-        settings = _settings(config, overrides)
+        settings = settings_of(config, overrides)
         with _compiled(settings, target) as file:
             if target is Platform.vertex:
                 if recurring:
@@ -146,7 +141,7 @@ def schedule_create(
 ) -> None:
     """Create the schedule of the settings, in place of one with the same name."""
     with _plain_errors():
-        settings = _settings(config, overrides)
+        settings = settings_of(config, overrides)
         from kubeflow import vertex
 
         plan = vertex.plan(settings.name, settings.vertex, _now())
@@ -230,17 +225,11 @@ def _compiled(settings, target: Platform) -> Iterator[Path]:
 @contextlib.contextmanager
 def _vertex(config: str | None, overrides: list[str] | None) -> Iterator[tuple]:
     with _plain_errors():
-        settings = _settings(config, overrides)
+        settings = settings_of(config, overrides)
         from kubeflow import vertex
 
         vertex.connect(settings.vertex)
         yield vertex, settings
-
-
-def _settings(config: str | None, overrides: list[str] | None):
-    from pipeline.config import load
-
-    return load(config, overrides or ())
 
 
 @contextlib.contextmanager

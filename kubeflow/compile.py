@@ -5,7 +5,6 @@ TFX's compiler does the work; what it gets wrong or cannot say is edited in afte
 
 import difflib
 import json
-import os
 import tempfile
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -16,6 +15,7 @@ from tfx.orchestration.kubeflow.v2 import kubeflow_v2_dag_runner as dag_runner
 from tfx.orchestration.pipeline import Pipeline
 
 from components import mnist_files
+from components.files import write_whole
 from kubeflow import accelerators, ir, nodes, retrain, targets
 from kubeflow.settings import TargetSettings
 from kubeflow.targets import Target
@@ -120,12 +120,7 @@ def write(compiled: Compiled, path: Path) -> bool:
     if path.exists() and path.read_text("utf-8") == text:
         return False
     path.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.NamedTemporaryFile(
-        "w", dir=path.parent, prefix=f".{path.name}.", delete=False, encoding="utf-8"
-    ) as file:
-        file.write(text)
-    os.chmod(file.name, 0o644)
-    os.replace(file.name, path)
+    write_whole(path, text.encode())
     return True
 
 

@@ -1,6 +1,5 @@
 """Submits to Vertex AI and keeps schedules there, by Google's own client."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -10,8 +9,6 @@ from google.cloud import aiplatform
 
 from kubeflow import cron
 from kubeflow.settings import ScheduleSettings, VertexSettings
-
-Clock = Callable[[], datetime]
 
 
 class VertexError(RuntimeError):

@@ -10,21 +10,14 @@ from typing import Annotated
 import typer
 
 from kubeflow import cli as platforms
+from pipeline.options import Config, Set, usage_error
+from pipeline.options import settings as settings_of
 
 app = typer.Typer(
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
 )
-
-Config = Annotated[
-    str | None,
-    typer.Option("--config", help="A YAML file, or local, smoke, ... from pipeline/configs."),
-]
-Set = Annotated[
-    list[str] | None,
-    typer.Option("--set", help="A setting, e.g. train.epochs=3; may be repeated."),
-]
 
 
 @app.callback()
@@ -47,13 +40,13 @@ def run(config: Config = None, overrides: Set = None) -> None:
     """
     from pipeline import run as runner
 
-    raise typer.Exit(runner.run(_settings(config, overrides)))
+    raise typer.Exit(runner.run(settings_of(config, overrides)))
 
 
 @app.command()
 def config(config: Config = None, overrides: Set = None) -> None:
     """Print the resolved settings as YAML."""
-    typer.echo(_settings(config, overrides).as_yaml(), nl=False)
+    typer.echo(settings_of(config, overrides).as_yaml(), nl=False)
 
 
 @app.command()
@@ -61,11 +54,11 @@ def fetch(config: Config = None, overrides: Set = None) -> None:
     """Get the IDX files, check them, and print their folder."""
     from pipeline import data
 
-    settings = _settings(config, overrides)
+    settings = settings_of(config, overrides)
     try:
         folder = data.fetch(settings.data.source, settings.data.directory, settings.data.sha256)
     except (ValueError, OSError) as error:
-        raise _usage(error) from None
+        raise usage_error(error) from None
     typer.echo(folder)
 
 
@@ -78,11 +71,11 @@ def rollback(
     """Serve an older version again, by publishing it as a new one."""
     from components import publishing
 
-    destination = _settings(config, overrides).push.destination
+    destination = settings_of(config, overrides).push.destination
     try:
         served = publishing.rollback(destination, version)
     except (ValueError, publishing.PublishError) as error:
-        raise _usage(error) from None
+        raise usage_error(error) from None
     typer.echo(f"{destination}: version {served} is served now, the model of version {version}")
 
 
@@ -98,7 +91,7 @@ def serve(
     """Serve the pushed model: a page to draw digits on, and TensorFlow Serving's REST API."""
     from pipeline.serve import server
 
-    raise typer.Exit(server.serve(_settings(config, overrides).push.destination, host, port))
+    raise typer.Exit(server.serve(settings_of(config, overrides).push.destination, host, port))
 
 
 class Format(str, Enum):
@@ -118,7 +111,7 @@ def predict(
     """Say what the pushed model sees in pictures of digits."""
     from pipeline import predict as predictor
 
-    destination = _settings(config, overrides).push.destination
+    destination = settings_of(config, overrides).push.destination
     raise typer.Exit(predictor.predict(files, destination, output.value))
 
 
@@ -127,7 +120,7 @@ def doctor(config: Config = None, overrides: Set = None) -> None:
     """Check this machine, and say the cure for whatever is wrong."""
     from pipeline import doctor as physician
 
-    raise typer.Exit(physician.doctor(_settings(config, overrides)))
+    raise typer.Exit(physician.doctor(settings_of(config, overrides)))
 
 
 @app.command("verify-replicas")
@@ -144,17 +137,3 @@ def verify_replicas(
 
 
 app.add_typer(platforms.app)
-
-
-def _settings(config: str | None, overrides: list[str] | None):
-    from pipeline.config import ConfigError, load
-
-    try:
-        return load(config, overrides or ())
-    except ConfigError as error:
-        raise _usage(error) from None
-
-
-def _usage(error: Exception) -> typer.Exit:
-    typer.secho(str(error), fg=typer.colors.RED, err=True)
-    return typer.Exit(2)

@@ -9,6 +9,7 @@ from typing import IO
 
 from rich.console import Console
 
+from components.files import write_whole
 from pipeline import data, lock
 from pipeline.config import ConfigError, Settings
 from pipeline.console import NodeTable
@@ -153,6 +154,4 @@ def _write_result(folder: Path, outcome, results, seconds: float) -> None:
             for node, result in results.items()
         },
     }
-    unfinished = folder / "result.json.unfinished"
-    unfinished.write_text(json.dumps(result, indent=2) + "\n", "utf-8")
-    unfinished.rename(folder / "result.json")
+    write_whole(folder / "result.json", (json.dumps(result, indent=2) + "\n").encode())

@@ -10,6 +10,7 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
+from components.files import write_whole
 from components.trainer import strategy as strategies
 from pipeline import replica_engines
 from pipeline.replica_cases import CASES, Case
@@ -90,9 +91,7 @@ def verify(
     for row in failed:
         console.print(f"[red]{row.case}, {row.trained_by}: above {row.tolerance:.0e}")
     if out:
-        temporary = out.with_suffix(".tmp")
-        temporary.write_text(_HEADING + markdown(rows, replicas), "utf-8")
-        temporary.rename(out)
+        write_whole(out, (_HEADING + markdown(rows, replicas)).encode())
     return not failed
 
 

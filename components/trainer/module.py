@@ -57,6 +57,7 @@ def run_fn(fn_args: FnArgs) -> None:
         jit_compile=settings.jit_compile,
         class_weights=settings.class_weights,
     )
+    run_folder = _own(strategy, fn_args.model_run_dir)
     best = controller.fit(
         loop,
         iter(_batches(strategy, fn_args.train_files, settings, training=True)),
@@ -68,8 +69,8 @@ def run_fn(fn_args: FnArgs) -> None:
         actions=[
             actions.require_finite,
             actions.log_progress,
-            actions.TensorBoard(_own(strategy, fn_args.model_run_dir)),
-            actions.History(_own(strategy, fn_args.model_run_dir) + "/history.jsonl"),
+            actions.TensorBoard(run_folder),
+            actions.History(f"{run_folder}/history.jsonl"),
         ],
     )
     folder = _own(strategy, fn_args.serving_model_dir)

@@ -1,15 +1,13 @@
 """Starts training from the weights of a pushed model."""
 
-import logging
 import os
 from dataclasses import dataclass
 
 import keras
 import tensorflow as tf
 
+from components import model_identity, versions
 from components.trainer import signatures
-
-log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -40,9 +38,9 @@ def load(model: keras.Model, folder: str) -> WarmStart:
     Raises:
       tf.errors.OpError: The SavedModel is damaged.
     """
-    if not tf.io.gfile.exists(os.path.join(folder, "saved_model.pb")):
+    if not tf.io.gfile.exists(os.path.join(folder, versions.SAVED_MODEL)):
         return WarmStart((), {v.path: "no model was pushed yet" for v in model.weights})
-    reader = tf.train.load_checkpoint(os.path.join(folder, "variables", "variables"))
+    reader = tf.train.load_checkpoint(model_identity.variables(folder))
     shapes = reader.get_variable_to_shape_map()
     loaded, fresh = [], {}
     for variable in model.weights:
