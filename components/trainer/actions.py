@@ -89,7 +89,10 @@ class History:
 
 
 class KeepBest:
-    """Keeps the weights of the epoch with the best eval accuracy; the later one of equals.
+    """Keeps the weights of the epoch with the lowest eval loss; the later one of equals.
+
+    The loss goes on to tell models apart whose accuracies differ by a handful of examples, which is
+    chance.
 
     It must be called while the evaluation weights are in the variables.
     """
@@ -103,7 +106,7 @@ class KeepBest:
 
     def __call__(self, epoch: Epoch) -> None:
         self._last = epoch.number
-        if self.best is None or epoch.eval["accuracy"] >= self.best.eval["accuracy"]:
+        if self.best is None or epoch.eval["loss"] <= self.best.eval["loss"]:
             self.best = epoch
             self._values = [np.array(variable) for variable in self._variables]
 
