@@ -69,8 +69,7 @@ CONTENDERS = [
     Contender(
         "LARS, cosine decay",
         "lars",
-        # Biases move at the plain rate, so a large one belongs into the trust coefficient.
-        lambda steps: {**_cosine(0.1)(steps), "trust_coefficient": 0.1},
+        lambda steps: {**_cosine(0.1)(steps), "trust_coefficient": 0.03},
     ),
     Contender("SGD, cosine decay", "sgd", _cosine(0.05)),
     Contender("Keras Adam", "keras:Adam"),
