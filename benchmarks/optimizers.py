@@ -195,7 +195,7 @@ def table(results: dict[str, list[Run]], command: str) -> str:
 
 def plot(results: dict[str, list[Run]], path: Path) -> None:
     """Medians with the range over the seeds, by epoch and by second."""
-    figure, axes = plt.subplots(1, 2, figsize=(11, 4.5), sharey=True, layout="constrained")
+    figure, axes = plt.subplots(1, 2, figsize=(13, 4.5), sharey=True, layout="constrained")
     for number, (label, runs) in enumerate(results.items()):
         accuracy = 100 * np.array([r.accuracy for r in runs])  # [seeds, epochs]
         middle = np.median(accuracy, axis=0)
@@ -211,7 +211,7 @@ def plot(results: dict[str, list[Run]], path: Path) -> None:
     axes[0].set(xlabel="epoch", ylabel="test accuracy, %")
     axes[0].xaxis.get_major_locator().set_params(integer=True)
     axes[1].set(xlabel="seconds of training")
-    axes[1].legend(loc="lower right", fontsize="small")
+    figure.legend(*axes[0].get_legend_handles_labels(), loc="outside right center")
     for axis in axes:
         axis.grid(alpha=0.3)
     figure.savefig(path, dpi=120)
