@@ -8,6 +8,7 @@ each pass, and then the same number of steps is taken on one batch that is alway
 
 import statistics
 import time
+from collections.abc import Callable, Iterator
 from typing import Annotated
 
 import keras
@@ -43,10 +44,10 @@ def main(
     loop = TrainingLoop(models.create("cnn"), keras.optimizers.AdamW(), strategy=strategy)
     one = iter(inputs.distribute(strategy, batches.take(1).cache().repeat(), BATCH))
     loop.train(one, 40)
-    drawn, trained = [], []
+    draw, drawn, trained = _drawer(), [], []
     count = passes * -(-EXAMPLES // BATCH)
     for _ in range(rounds):
-        drawn.append(passes * EXAMPLES / _draw(iter(fed), count))
+        drawn.append(passes * EXAMPLES / draw(iter(fed), count))
         trained.append(BATCH * STEPS / _train(loop, one))
     ratios = [a / b for a, b in zip(drawn, trained, strict=True)]
     print("| | examples/s |\n|---|---|")
@@ -58,23 +59,26 @@ def main(
     )
 
 
-@tf.function(autograph=False)
-def _take(iterator, count: tf.Tensor) -> tf.Tensor:
-    """Draws batches as the loop does, inside of a compiled function."""
-    return tf.while_loop(
-        lambda index, _: index < count,
-        lambda index, seen: (index + 1, seen + tf.size(iterator.get_next()[mnist.LABEL])),
-        [0, 0],
-    )[1]
+def _drawer() -> Callable[[Iterator, int], float]:
+    """Draws batches as the loop does, inside of a compiled function; gives seconds."""
+
+    @tf.function(autograph=False)
+    def take(iterator: Iterator, count: tf.Tensor) -> tf.Tensor:
+        return tf.while_loop(
+            lambda index, _: index < count,
+            lambda index, seen: (index + 1, seen + tf.size(iterator.get_next()[mnist.LABEL])),
+            [0, 0],
+        )[1]
+
+    def draw(iterator: Iterator, count: int) -> float:
+        start = time.perf_counter()
+        take(iterator, tf.constant(count)).numpy()
+        return time.perf_counter() - start
+
+    return draw
 
 
-def _draw(iterator, count: int) -> float:
-    start = time.perf_counter()
-    _take(iterator, tf.constant(count))
-    return time.perf_counter() - start
-
-
-def _train(loop: TrainingLoop, iterator) -> float:
+def _train(loop: TrainingLoop, iterator: Iterator) -> float:
     start = time.perf_counter()
     loop.train(iterator, STEPS)
     return time.perf_counter() - start

@@ -29,7 +29,7 @@ log = logging.getLogger(__name__)
 
 
 def run_fn(fn_args: FnArgs) -> None:
-    """Trains on the train split, keeps the epoch with the lowest loss on the eval split, exports it.
+    """Trains, keeps the epoch with the lowest loss on the eval split, and exports it.
 
     Args:
       fn_args: `custom_config` holds `train` (TrainSettings) and `optimizer` (OptimizerSettings);
