@@ -20,7 +20,7 @@ import typer
 from components.trainer import inputs, models
 from components.trainer import strategy as strategies
 from components.trainer.loop import TrainingLoop
-from schemas import mnist
+from schemas import data_sets, mnist
 
 BATCH = 128
 
@@ -72,7 +72,7 @@ def _examples() -> tf.data.Dataset:
     rng = np.random.default_rng(0)
     batches = {
         mnist.IMAGE: rng.integers(0, 256, [100, BATCH, mnist.HEIGHT, mnist.WIDTH], np.uint8),
-        mnist.LABEL: rng.integers(0, mnist.CLASSES, [100, BATCH]),
+        mnist.LABEL: rng.integers(0, data_sets.MNIST.num_classes, [100, BATCH]),
     }
     return tf.data.Dataset.from_tensor_slices(batches).repeat()
 

@@ -28,7 +28,7 @@ from components.trainer.loop import TrainingLoop
 from components.trainer.optimizers.base import evaluation_weights
 from components.trainer.settings import TrainSettings
 from pipeline import data
-from pipeline.config import DataSettings
+from pipeline.data_settings import DataSettings
 from schemas import mnist
 
 console = Console(stderr=True)
@@ -116,18 +116,16 @@ def main(
 def load() -> tuple[tf.data.Dataset, tf.data.Dataset]:
     """The train and the test split of the pipeline, as datasets of single examples."""
     settings = DataSettings()
-    files = mnist_files.find(data.fetch(settings.source, str(settings.directory)))
-    labels = idx.read(files.train_labels)
-    rows = splits.choose(
-        len(labels), mnist.TEST_EXAMPLES, eval_examples=settings.eval_examples
-    ).train
+    files = mnist_files.find(data.fetch(settings))
+    labels, test_labels = idx.read(files.train_labels), idx.read(files.test_labels)
+    rows = splits.choose(len(labels), len(test_labels), eval_examples=settings.eval_examples).train
 
     def dataset(images: np.ndarray, labels: np.ndarray) -> tf.data.Dataset:
         examples = {mnist.IMAGE: images, mnist.LABEL: labels.astype("int64")}
         return tf.data.Dataset.from_tensor_slices(examples)
 
     train = dataset(idx.read(files.train_images)[rows], labels[rows])
-    return train, dataset(idx.read(files.test_images), idx.read(files.test_labels))
+    return train, dataset(idx.read(files.test_images), test_labels)
 
 
 def prepare(

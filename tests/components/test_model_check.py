@@ -31,13 +31,16 @@ def check(tmp_path, examples):
         if pushed:
             saved_models.save(pushed, str(destination / "7"))
         last = _artifact(standard_artifacts.Model, tmp_path / "baseline")
-        baseline.Baseline.test_call(model=last, push_destination=str(destination))
+        baseline.Baseline.test_call(
+            model=last, push_destination=str(destination), label_names=saved_models.LABEL_NAMES
+        )
         blessing = _artifact(standard_artifacts.InfraBlessing, tmp_path / "blessing")
         model_check.ModelCheck.test_call(
             model=saved_models.model_artifact(model, str(tmp_path / "model")),
             examples=examples,
             baseline=last,
             blessing=blessing,
+            label_names=saved_models.LABEL_NAMES,
             **arguments,
         )
         return blessing

@@ -41,7 +41,7 @@ def test_table(capsys, monkeypatch, tmp_path, seven, several, destination):
     assert predict.predict(["seven.jpg", "images.gz"], destination) == predict.OK
     out, err = printed(capsys)
     lines = [line.split() for line in out.splitlines()]
-    assert lines[0] == ["picture", "digit", "probability", "or", "else", "note"]
+    assert lines[0] == ["picture", "class", "probability", "or", "else", "note"]
     digits_by_picture = {line[0]: line[1] for line in lines if len(line) > 3}
     assert digits_by_picture["seven.jpg"] == "7"
     assert [digits_by_picture[f"images.gz[{row}]"] for row in range(5)] == list("72104")

@@ -6,7 +6,7 @@ import shutil
 import numpy as np
 import pytest
 
-from components import publishing, versions
+from components import labels, publishing, versions
 from pipeline.serve.holder import Holder
 from pipeline.serve.model import InputError, ModelError, PushedModel
 from tests.support import saved_models
@@ -135,7 +135,9 @@ def test_an_accuracy_that_makes_no_sense_is_refused(pushed, text):
 def test_a_model_without_the_signature_that_is_asked_is_refused(tmp_path):
     model = saved_models.BrightRow()
     model.signatures = lambda: {"png": model.png}
-    publishing.publish(saved_models.save(model, str(tmp_path / "model")), str(tmp_path / "to"))
+    folder = saved_models.save(model, str(tmp_path / "model"))
+    labels.write(folder, "0123456789")
+    publishing.publish(folder, str(tmp_path / "to"))
     with pytest.raises(ModelError, match="image"):
         Holder(str(tmp_path / "to"))
 
