@@ -147,6 +147,16 @@ def test_a_model_that_serves_passes(tmp_path, examples):
     serving_check.check(model, examples[:1], saved_models.CLASSES)
 
 
+def test_the_number_of_classes_is_the_data_set_s(tmp_path):
+    examples = tf.constant(saved_models.serialized(np.arange(26)))
+    letters = saved_models.save(saved_models.BrightRow(classes=26), str(tmp_path / "letters"))
+    digits = saved_models.save(saved_models.BrightRow(), str(tmp_path / "digits"))
+
+    serving_check.check(letters, examples, 26)
+    with pytest.raises(serving_check.ServingError, match=r"float32 \[26, 26\], got .*\[26, 10\]"):
+        serving_check.check(digits, examples, 26)
+
+
 @pytest.mark.parametrize("name", BROKEN)
 def test_a_broken_model_is_refused_with_the_reason(name, tmp_path, examples):
     make, message = BROKEN[name]

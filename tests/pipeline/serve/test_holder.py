@@ -142,6 +142,22 @@ def test_a_model_without_the_signature_that_is_asked_is_refused(tmp_path):
         Holder(str(tmp_path / "to"))
 
 
+def test_class_names_lie_in_the_model(pushed):
+    assert Holder(pushed).current.label_names == tuple("0123456789")
+    labels.write(os.path.join(pushed, "10"), "abcdefghij")
+    assert Holder(pushed).current.label_names == tuple("abcdefghij")
+
+
+def test_a_model_with_too_few_names_is_refused(pushed):
+    labels.write(os.path.join(pushed, "10"), "abc")
+    with pytest.raises(ModelError, match="it has 10 classes, but 3 names"):
+        Holder(pushed)
+
+
+def test_the_model_is_named_after_its_folder(pushed):
+    assert Holder(pushed).name == Holder(pushed + "/").name == "mnist"
+
+
 def test_what_the_model_cannot_read_is_told_in_one_line(pushed):
     model = Holder(pushed).current
     with pytest.raises(InputError, match=r"^Unknown image file format[^\n]*$"):
