@@ -65,27 +65,41 @@ def _placed(folder: Path, facts: Facts) -> Path:
         mnist_files.find(str(folder))
     except IdxError as error:
         raise DataError(
-            f"{error}. Put the files of {facts.name} into {folder}, gzipped or not: "
-            f"{', '.join(facts.files)}; or, with data.set={facts.name}, set data.source to a "
-            "folder that has them, or to an http(s) address and data.sha256 to the digest of each"
+            "\n".join(
+                [
+                    str(error),
+                    f"Put the files of {facts.name} into {folder}, gzipped or not:",
+                    *(f"  {name}" for name in facts.files),
+                    f"or keep data.set={facts.name} and set data.source to a folder that has them,",
+                    "or to an http(s) address, with data.sha256; see docs/data-sets.md",
+                ]
+            )
         ) from None
     return folder
 
 
 def _check_facts(folder: str, data: mnist_files.DataSet, facts: Facts) -> None:
     found = (data.train_examples, data.test_examples)
+    # MNIST, Fashion-MNIST and KMNIST have the same sizes and names of files.
+    owner = next((f.name for f in data_sets.BY_NAME.values() if _is_of(f, data)), None)
     if facts.examples not in (None, found):
         reason = "it has {:,} train and {:,} test examples, not {:,} and {:,}".format(
             *found, *facts.examples
         )
-    elif facts.sha256 and data.fingerprint != mnist_files.fingerprint(facts.sha256):
-        reason = "the content of the files is another one"
+    elif facts.name and owner not in (None, facts.name):
+        reason = f"its files are those of {owner}"
+    elif facts.sha256 and owner is None:
+        reason = "the content of its files is another one"
     else:
         return
     raise DataError(
         f"{folder} is not {facts.name}: {reason}. Get the files again, or take them for a data set "
         "of your own: data.source=FOLDER without data.set (see docs/data-sets.md)"
     )
+
+
+def _is_of(facts: Facts, data: mnist_files.DataSet) -> bool:
+    return bool(facts.sha256) and mnist_files.fingerprint(facts.sha256) == data.fingerprint
 
 
 def _mnist(directory: Path) -> Path:

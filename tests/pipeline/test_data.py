@@ -140,12 +140,12 @@ def test_who_has_no_files_is_told_which_to_put_where(tmp_path):
         for exists in (False, True):
             with pytest.raises(DataError) as caught:
                 fetch(name, str(tmp_path))
-            message = str(caught.value)
-            assert message.count("\n") == 0
-            assert ("has no file" if exists else "No such file") in message
-            files = ", ".join(data_sets.BY_NAME[name].files)
-            assert f"Put the files of {name} into {folder}, gzipped or not: {files}" in message
-            assert f"with data.set={name}, set data.source to" in message
+            first, *others = str(caught.value).splitlines()
+            assert first.startswith(f"{folder}: ")
+            assert ("has no file" if exists else "No such file") in first
+            assert others[0] == f"Put the files of {name} into {folder}, gzipped or not:"
+            assert [line.strip() for line in others[1:5]] == list(data_sets.BY_NAME[name].files)
+            assert f"data.set={name} and set data.source to a folder" in others[5]
             folder.mkdir(exist_ok=True)
 
 
@@ -160,8 +160,17 @@ def test_a_data_set_of_another_size_is_refused(tmp_path, small_letters):
 
 def test_another_data_set_under_a_known_one_s_name_is_refused(tmp_path, small_mnist):
     folder = idx_folders.make(tmp_path / "mine", seed=1)
-    with pytest.raises(DataError, match=f"{folder} is not mnist: the content of the files is"):
+    with pytest.raises(DataError, match=f"{folder} is not mnist: the content of its files is"):
         fetch(str(folder), str(tmp_path), set="mnist")
+    assert fetch(str(folder), str(tmp_path)) == str(folder)
+
+
+def test_a_known_data_set_under_another_s_name_is_refused(tmp_path, small_mnist, monkeypatch):
+    small = dataclasses.replace(data_sets.KMNIST, examples=(60, 20))
+    monkeypatch.setitem(data_sets.BY_NAME, "kmnist", small)
+    folder = idx_folders.write(tmp_path / "kmnist", small_mnist)
+    with pytest.raises(DataError, match=f"{folder} is not kmnist: its files are those of mnist"):
+        fetch("kmnist", str(tmp_path))
     assert fetch(str(folder), str(tmp_path)) == str(folder)
 
 
