@@ -144,9 +144,9 @@ class MnistExampleGen(base_beam_component.BaseBeamComponent):
 
         Args:
           input_base: Folder of the four IDX files, local or `gs://...`.
-          fingerprint: `mnist_files.check(...).fingerprint` when the pipeline is made, so
-            that the output is served from the cache exactly as long as the content stays the same.
-            Empty where it cannot be known then; such a platform must not cache this node.
+          fingerprint: `mnist_files.check(...).fingerprint` when the pipeline is made, so that the
+            output is served from the cache exactly as long as the content stays the same. Empty
+            where it cannot be known then; such a platform must not cache this node.
           num_classes: Number of classes.
           first_label: Label of the first class in the files; it becomes 0.
           transposed: Whether the files hold each image column by column.

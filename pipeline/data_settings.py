@@ -81,16 +81,15 @@ class DataSettings(Section):
 
     @model_validator(mode="after")
     def _check(self) -> "DataSettings":
-        names = ", ".join(data_sets.BY_NAME)
         if self.set and self.set not in data_sets.BY_NAME:
+            names = ", ".join(data_sets.BY_NAME)
             raise ValueError(f"set must be one of {names}, or empty, got {self.set!r}")
         if self.source in data_sets.BY_NAME and self.source != self.set:
             raise ValueError(f"source is {self.source}, but set is {self.set!r}; leave out one")
-        if self.set:
-            for name in filter(lambda name: getattr(self, name), _OWN):
-                raise ValueError(f"{name} is for a data set of your own, this is {self.set}")
-        else:
-            self._check_own()
+        own = [name for name in _OWN if getattr(self, name)]
+        if self.set and own:
+            raise ValueError(f"{own[0]} is for a data set of your own, this is {self.set}")
+        self._check_own()
         return self
 
     @property

@@ -6,7 +6,7 @@ import tensorflow as tf
 
 from benchmarks import optimizers as benchmark
 from components.trainer import optimizers
-from schemas import mnist
+from schemas import data_sets, mnist
 
 RNG = np.random.default_rng(0)
 
@@ -14,7 +14,7 @@ RNG = np.random.default_rng(0)
 @pytest.fixture(scope="module")
 def examples() -> tf.data.Dataset:
     """Images whose class is how bright they are; 300, so that the last batch is a partial one."""
-    labels = np.arange(300) % mnist.CLASSES
+    labels = np.arange(300) % data_sets.MNIST.num_classes
     images = np.broadcast_to(25 * labels[:, None, None], (300, mnist.HEIGHT, mnist.WIDTH))
     return tf.data.Dataset.from_tensor_slices(
         {mnist.IMAGE: images.astype("uint8"), mnist.LABEL: labels.astype("int64")}
