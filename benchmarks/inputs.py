@@ -21,7 +21,7 @@ from components.trainer import inputs, models
 from components.trainer import strategy as strategies
 from components.trainer.loop import TrainingLoop
 from components.trainer.settings import TrainSettings
-from schemas import mnist
+from schemas import data_sets, mnist
 
 EXAMPLES = 55_000
 STEPS = 200
@@ -37,7 +37,7 @@ def main(
     rng = np.random.default_rng(0)
     examples = {
         mnist.IMAGE: rng.integers(0, 256, [EXAMPLES, mnist.HEIGHT, mnist.WIDTH], np.uint8),
-        mnist.LABEL: rng.integers(0, mnist.CLASSES, [EXAMPLES]),
+        mnist.LABEL: rng.integers(0, data_sets.MNIST.num_classes, [EXAMPLES]),
     }
     batches = inputs.training(examples, BATCH, seed=0)
     fed = inputs.distribute(strategy, batches, BATCH)

@@ -124,12 +124,12 @@ def _examples():
     import numpy as np
     import tensorflow as tf
 
-    from schemas import mnist
+    from schemas import data_sets, mnist
 
     rng = np.random.default_rng(0)
     batches = {
         mnist.IMAGE: rng.integers(0, 256, [100, BATCH, mnist.HEIGHT, mnist.WIDTH], np.uint8),
-        mnist.LABEL: rng.integers(0, mnist.CLASSES, [100, BATCH]),
+        mnist.LABEL: rng.integers(0, data_sets.MNIST.num_classes, [100, BATCH]),
     }
     return tf.data.Dataset.from_tensor_slices(batches).repeat()
 

@@ -28,7 +28,7 @@ from components.trainer.loop import TrainingLoop
 from components.trainer.optimizers.base import evaluation_weights
 from components.trainer.settings import TrainSettings
 from pipeline import data
-from pipeline.config import DataSettings
+from pipeline.data_settings import DataSettings
 from schemas import mnist
 
 console = Console(stderr=True)
@@ -115,15 +115,12 @@ def main(
 def load() -> tuple[inputs.Examples, inputs.Examples]:
     """The train and the test split of the pipeline."""
     settings = DataSettings()
-    files = mnist_files.find(data.fetch(settings.source, str(settings.directory)))
+    files = mnist_files.find(data.fetch(settings))
     train = _examples(files.train_images, files.train_labels)
-    rows = splits.choose(
-        len(train[mnist.LABEL]), mnist.TEST_EXAMPLES, eval_examples=settings.eval_examples
-    ).train
-    return (
-        {name: values[rows] for name, values in train.items()},
-        _examples(files.test_images, files.test_labels),
-    )
+    test = _examples(files.test_images, files.test_labels)
+    sizes = len(train[mnist.LABEL]), len(test[mnist.LABEL])
+    rows = splits.choose(*sizes, eval_examples=settings.eval_examples).train
+    return {name: values[rows] for name, values in train.items()}, test
 
 
 def _examples(images: str, labels: str) -> inputs.Examples:

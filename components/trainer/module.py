@@ -8,7 +8,7 @@ import keras
 import tensorflow as tf
 from tfx.components.trainer.fn_args_utils import FnArgs
 
-from components import training_record
+from components import labels, training_record
 from components.trainer import (
     actions,
     controller,
@@ -32,7 +32,8 @@ def run_fn(fn_args: FnArgs) -> None:
     """Trains, keeps the epoch with the lowest loss on the eval split, and exports it.
 
     Args:
-      fn_args: `custom_config` holds `train` (TrainSettings) and `optimizer` (OptimizerSettings);
+      fn_args: `custom_config` holds `train` (TrainSettings), `optimizer` (OptimizerSettings) and
+        `label_names` (names of the classes, in the order of their labels);
         `base_model`, where given, is the folder of the SavedModel to start from.
 
     Raises:
@@ -40,11 +41,15 @@ def run_fn(fn_args: FnArgs) -> None:
     """
     settings = TrainSettings.model_validate(fn_args.custom_config["train"])
     optimizer_settings = OptimizerSettings.model_validate(fn_args.custom_config["optimizer"])
+    label_names = fn_args.custom_config["label_names"]
     keras.utils.set_random_seed(settings.seed)
     strategy = strategies.create(settings.strategy)
     with strategy.scope():
         model = models.create(
-            settings.model, seed=settings.seed, **_model_arguments(settings, strategy)
+            settings.model,
+            num_classes=len(label_names),
+            seed=settings.seed,
+            **_model_arguments(settings, strategy),
         )
         if fn_args.base_model:
             log.info("%s", warm_start.load(model, fn_args.base_model))
@@ -82,6 +87,7 @@ def run_fn(fn_args: FnArgs) -> None:
     )
     folder = _own(strategy, fn_args.serving_model_dir)
     signatures.export(model, folder)
+    labels.write(folder, label_names)
     training_record.write(
         folder,
         training_record.TrainingRecord(
