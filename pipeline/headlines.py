@@ -6,9 +6,8 @@ from collections.abc import Callable
 
 from tfx.dsl.io import fileio
 
-from components import baseline
+from components import baseline, evaluator
 from components.model_check import reason_not_blessed
-from pipeline import verdict
 
 Outputs = dict  # key -> list of artifacts
 
@@ -42,8 +41,8 @@ def _trainer(outputs: Outputs) -> str:
 
 
 def _evaluator(outputs: Outputs) -> str:
-    model, _ = verdict.read_metrics(outputs["evaluation"][0].uri)
-    return f"test accuracy {model.accuracy:.2%}"
+    evaluation = evaluator.read(outputs["evaluation"][0].uri)
+    return f"test accuracy {evaluation.model.accuracy:.2%}"
 
 
 def _check(outputs: Outputs) -> str:

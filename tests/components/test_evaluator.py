@@ -6,6 +6,9 @@ from tfx.types import channel_utils, standard_artifacts
 
 from components import baseline, evaluator
 from pipeline import evaluation
+from tests.support import evaluations
+
+FOUND = evaluations.evaluation()
 
 
 @pytest.fixture
@@ -15,7 +18,15 @@ def given(monkeypatch):
     monkeypatch.setattr(
         tfx_executor.Executor, "Do", lambda self, inputs, outputs, properties: calls.append(inputs)
     )
+    monkeypatch.setattr(evaluator, "summarize", lambda folder: FOUND)
     return calls
+
+
+@pytest.fixture
+def outputs(tmp_path):
+    artifact = standard_artifacts.ModelEvaluation()
+    artifact.uri = str(tmp_path / "evaluation")
+    return {"evaluation": [artifact]}
 
 
 def pushed(tmp_path, *versions):
@@ -29,28 +40,34 @@ def pushed(tmp_path, *versions):
     return artifact
 
 
-def test_a_baseline_without_a_model_counts_as_none(given, tmp_path):
+def test_a_baseline_without_a_model_counts_as_none(given, outputs, tmp_path):
     model = standard_artifacts.Model()
 
-    evaluator.Executor().Do({"model": [model], "baseline_model": [pushed(tmp_path)]}, {}, {})
+    evaluator.Executor().Do({"model": [model], "baseline_model": [pushed(tmp_path)]}, outputs, {})
 
     assert given == [{"model": [model], "baseline_model": []}]
 
 
-def test_a_pushed_baseline_is_compared_with(given, tmp_path):
+def test_a_pushed_baseline_is_compared_with(given, outputs, tmp_path):
     last = pushed(tmp_path, "7")
 
-    evaluator.Executor().Do({"baseline_model": [last]}, {}, {})
+    evaluator.Executor().Do({"baseline_model": [last]}, outputs, {})
 
     assert given == [{"baseline_model": [last]}]
 
 
-def test_another_model_is_no_baseline(given, tmp_path):
+def test_another_model_is_no_baseline(given, outputs, tmp_path):
     other = standard_artifacts.Model()
     other.uri = str(tmp_path)
 
     with pytest.raises(ValueError, match="is not a baseline"):
-        evaluator.Executor().Do({"baseline_model": [other]}, {}, {})
+        evaluator.Executor().Do({"baseline_model": [other]}, outputs, {})
+
+
+def test_a_summary_lies_beside_what_tfx_wrote(given, outputs, tmp_path):
+    evaluator.Executor().Do({"baseline_model": [pushed(tmp_path)]}, outputs, {})
+
+    assert evaluator.read(outputs["evaluation"][0].uri) == FOUND
 
 
 def test_the_component_is_tfx_s_but_for_the_executor():
