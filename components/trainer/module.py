@@ -1,10 +1,12 @@
 """The Trainer's entry point: wires the parts of this package together."""
 
 import logging
+import platform
 import tempfile
 import time
 
 import keras
+import numpy as np
 import tensorflow as tf
 from tfx.components.trainer.fn_args_utils import FnArgs
 
@@ -45,8 +47,9 @@ def run_fn(fn_args: FnArgs) -> None:
         model = models.create(
             settings.model, seed=settings.seed, **_model_arguments(settings, strategy)
         )
-        if fn_args.base_model:
-            log.info("%s", warm_start.load(model, fn_args.base_model))
+        warm = warm_start.load(model, fn_args.base_model) if fn_args.base_model else None
+        if warm:
+            log.info("%s", warm)
         optimizer = optimizers.create(optimizer_settings.name, **optimizer_settings.arguments)
     loop = TrainingLoop(
         model,
@@ -57,6 +60,10 @@ def run_fn(fn_args: FnArgs) -> None:
         jit_compile=settings.jit_compile,
         class_weights=settings.class_weights,
     )
+    examples = {
+        "train": inputs.count(fn_args.train_files),
+        "eval": inputs.count(fn_args.eval_files),
+    }
     run_folder = _own(strategy, fn_args.model_run_dir)
     best = controller.fit(
         loop,
@@ -64,7 +71,7 @@ def run_fn(fn_args: FnArgs) -> None:
         _batches(strategy, fn_args.eval_files, settings, training=False),
         calibration=_batches(strategy, fn_args.train_files, settings, training=False),
         epochs=settings.epochs,
-        steps_per_epoch=-(-inputs.count(fn_args.train_files) // settings.batch_size),
+        steps_per_epoch=-(-examples["train"] // settings.batch_size),
         patience=settings.patience,
         actions=[
             actions.require_finite,
@@ -75,15 +82,43 @@ def run_fn(fn_args: FnArgs) -> None:
     )
     folder = _own(strategy, fn_args.serving_model_dir)
     signatures.export(model, folder)
-    training_record.write(
-        folder,
-        training_record.TrainingRecord(
-            data=training_record.of_examples([*fn_args.train_files, *fn_args.eval_files]),
-            code=training_record.of_config(fn_args.custom_config),
-            trained_at=time.time(),
+    training_record.write(folder, _record(fn_args, examples, model, best, warm))
+    log.info("exported epoch %d: eval accuracy %.2f%%", best.number, 100 * best.eval["accuracy"])
+
+
+def _record(
+    fn_args: FnArgs,
+    examples: dict[str, int],
+    model: keras.Model,
+    best: actions.Epoch,
+    warm: warm_start.WarmStart | None,
+) -> training_record.TrainingRecord:
+    return training_record.TrainingRecord(
+        data=training_record.of_examples([*fn_args.train_files, *fn_args.eval_files]),
+        code=training_record.of_config(fn_args.custom_config),
+        trained_at=time.time(),
+        details=training_record.TrainingDetails(
+            source=fn_args.custom_config["code"],
+            train=fn_args.custom_config["train"],
+            optimizer=fn_args.custom_config["optimizer"],
+            examples=examples,
+            weights=model.count_params(),
+            epoch=best.number,
+            eval_accuracy=best.eval["accuracy"],
+            warm_start=str(warm) if warm else None,
+            software=_software(),
         ),
     )
-    log.info("exported epoch %d: eval accuracy %.2f%%", best.number, 100 * best.eval["accuracy"])
+
+
+def _software() -> dict[str, str]:
+    """Of the modules: the distribution of TensorFlow has another name where there is a TPU."""
+    return {
+        "Python": platform.python_version(),
+        "TensorFlow": tf.__version__,
+        "Keras": keras.__version__,
+        "NumPy": np.__version__,
+    }
 
 
 def _model_arguments(settings: TrainSettings, strategy: tf.distribute.Strategy) -> dict:
