@@ -1,0 +1,55 @@
+import pytest
+
+from pipeline.history import explanation
+
+
+@pytest.mark.parametrize(
+    ("name", "sentence", "reasons"),
+    [
+        (
+            "pushed",
+            "pushed its model as version 7: test accuracy 98.90%, and no model was pushed before",
+            ["at least 97.00% was demanded, and 93.00% of each digit", "the worst digit is 4, "],
+        ),
+        (
+            "better",
+            "as version 8: test accuracy 99.40%, 0.50 points above the 98.90% of the model pushed",
+            [
+                "at least 97.00%",
+                "a fall by 0.2 points was allowed, and by 2 of each digit",
+                "the worst digit is 2, with 96.00%",
+                "digit 4 gained most, 8.00 points",
+                "digit 2 lost most, 3.00 points",
+                "only Trainer, Evaluator, Pusher had to run; the rest was served from the cache",
+            ],
+        ),
+        (
+            "same",
+            "pushed nothing, because its model is identical to pushed version 8: test accuracy",
+            ["every node was served from the cache"],
+        ),
+        (
+            "refused",
+            "was refused and nothing was pushed: its test accuracy is 97.00%, and it misses 1 dem",
+            ["accuracy 0.97 is below 0.98"],
+        ),
+        ("failed", "failed in Trainer, so nothing was pushed: loss is nan.", ["the whole log: "]),
+        ("unprepared", "could not start, so nothing was pushed: no data.", ["the whole log: "]),
+        (
+            "interrupted",
+            "was interrupted in Trainer, so nothing was pushed.",
+            ["run the same command again to go on"],
+        ),
+        (
+            "killed",
+            "ended in Evaluator without a word: its process was killed",
+            ["run the same command again to go on"],
+        ),
+    ],
+)
+def test_each_end_is_one_sentence_with_reasons(history, names, name, sentence, reasons):
+    found = explanation.of(history.find(getattr(names, name)))
+    assert sentence in found.sentence
+    assert len(found.reasons) == len(reasons)
+    for reason, expected in zip(found.reasons, reasons, strict=True):
+        assert reason.startswith(expected)
