@@ -4,7 +4,7 @@ It has the sections of "Model Cards for Model Reporting" (Mitchell et al. 2019, 
 The words are here, the two formats in `templates`.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import NamedTuple
@@ -163,7 +163,7 @@ def _cell(text: str) -> str:
     return text.replace("|", "\\|")
 
 
-def _model_facts(declared: Declared, record: TrainingRecord | None, push: Push):
+def _model_facts(declared: Declared, record: TrainingRecord | None, push: Push) -> Iterator[Fact]:
     details = record.details if record else None
     yield Fact("Pipeline", declared.name)
     yield Fact("First pushed as", f"version {push.version}")
@@ -174,7 +174,7 @@ def _model_facts(declared: Declared, record: TrainingRecord | None, push: Push):
     yield Fact("Answers to", card_texts.SIGNATURES)
 
 
-def _training_facts(details: TrainingDetails):
+def _training_facts(details: TrainingDetails) -> Iterator[Fact]:
     train = details.train
     arguments = _arguments(train.get("model_arguments", {}))
     yield Fact("Model", f"{train['model']}{arguments}, {details.weights:,} weights")

@@ -1,5 +1,6 @@
 """Why a run's model was pushed or not, in one sentence with its reasons."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from rich.console import Console
@@ -113,7 +114,7 @@ def _place(run: Run) -> str:
     return "between two nodes" if run.executions else "before its first node"
 
 
-def _demands(run: Run):
+def _demands(run: Run) -> Iterator[str]:
     demanded = run.settings.get("evaluate", {})
     if "min_accuracy" not in demanded:
         return
@@ -128,10 +129,11 @@ def _demands(run: Run):
         )
 
 
-def _digits(evaluation: Evaluation):
+def _digits(evaluation: Evaluation) -> Iterator[str]:
     model, before = evaluation.model, evaluation.baseline
-    accuracies = [(value, digit) for digit, value in enumerate(model.class_accuracies) if value]
-    value, digit = min(accuracies)
+    value, digit = min(
+        (value, digit) for digit, value in enumerate(model.class_accuracies) if value is not None
+    )
     yield f"the worst digit is {digit}, with {value:.2%}"
     if before:
         fell, fall = worst_fall(before, model)

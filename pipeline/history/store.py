@@ -145,8 +145,8 @@ class Store:
         except (errors.StatusError, RuntimeError) as error:
             reason = str(error).splitlines()[0].split(" query: ")[0].strip()
             raise HistoryError(
-                f"{self._path} cannot be read as ML Metadata: {reason}; "
-                "if it is damaged, move it away and run again"
+                f"{self._path} cannot be read as ML Metadata: {reason}; ask again, and if it stays "
+                "so, move the file away: the next run makes a new one"
             ) from None
 
 

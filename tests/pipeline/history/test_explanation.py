@@ -1,6 +1,8 @@
 import pytest
 
 from pipeline.history import explanation
+from pipeline.history.runs import History
+from tests.support import evaluations, histories
 
 
 @pytest.mark.parametrize(
@@ -53,3 +55,15 @@ def test_each_end_is_one_sentence_with_reasons(history, names, name, sentence, r
     assert len(found.reasons) == len(reasons)
     for reason, expected in zip(found.reasons, reasons, strict=True):
         assert reason.startswith(expected)
+
+
+def test_a_digit_that_is_never_right_is_the_worst(tmp_path):
+    model = evaluations.metrics({(8, 3): 100})
+    root = histories.Root(tmp_path / "runs")
+    root.run(
+        "20251130T080000000Z",
+        result=histories.pushed(7, model.accuracy),
+        evaluation=evaluations.evaluation(model),
+    )
+    found = explanation.of(History(str(root.folder)).find("last"))
+    assert "the worst digit is 8, with 0.00%" in found.reasons
