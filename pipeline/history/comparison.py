@@ -26,6 +26,8 @@ def print_comparison(console: Console, before: Run, now: Run) -> None:
     if before.evaluation and now.evaluation:
         console.print()
         console.print(_classes(before.evaluation.model, now.evaluation.model))
+    elif "accuracy" in before.result and "accuracy" in now.result:
+        console.print(f"\n{words.NO_DIGITS}", style="dim")
     console.print()
     console.print(_nodes(before, now))
 

@@ -30,6 +30,8 @@ def print_run(console: Console, root: Path, run: Run) -> None:
     _print_nodes(console, root, run)
     if run.evaluation:
         _print_metrics(console, run.evaluation.model, run.evaluation.baseline)
+    elif "accuracy" in run.result:
+        console.print(f"\n{words.NO_DIGITS}", style="dim")
 
 
 def _facts(run: Run) -> dict[str, str]:

@@ -6,6 +6,7 @@ from typing import Any
 from pipeline import changes
 
 NONE = "–"
+NO_DIGITS = "Nothing is known by digit: the files of the Evaluator are gone."
 
 STYLES = {
     "pushed": "green",

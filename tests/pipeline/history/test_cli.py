@@ -7,6 +7,8 @@ import sys
 
 import pytest
 
+from tests.support import histories
+
 COMMANDS = [
     ["runs"],
     ["runs", "--json"],
@@ -136,6 +138,16 @@ def test_a_run_without_numbers_can_be_compared_too(run):
     assert "The settings are the same." in output
     assert "Trainer          interrupted" not in output
     assert "digit" not in output
+
+
+def test_files_of_the_evaluator_that_are_gone_are_no_obstacle(run, tmp_path):
+    root = histories.Root(tmp_path / "runs")
+    root.run("20251130T080000000Z", result=histories.pushed(7, 0.98), version=7)
+    for command in (["show"], ["compare", "last", "last"]):
+        result = run(*command, root=root.folder)
+        assert result.exit_code == 0
+        assert "98.00%" in result.output
+        assert "Nothing is known by digit: the files of the Evaluator are gone." in result.output
 
 
 def test_a_lineage_is_a_tree(run):
