@@ -10,6 +10,7 @@ from typing import Annotated
 import typer
 
 from kubeflow import cli as platforms
+from pipeline.history import cli as history
 from pipeline.options import Config, Set, usage_error
 from pipeline.options import settings as settings_of
 
@@ -139,4 +140,5 @@ def verify_replicas(
     raise typer.Exit(0 if verify(out=out) else 1)
 
 
+app.add_typer(history.app)
 app.add_typer(platforms.app)

@@ -6,9 +6,8 @@ from collections.abc import Callable
 
 from tfx.dsl.io import fileio
 
-from components import baseline
+from components import baseline, evaluator
 from components.model_check import reason_not_blessed
-from pipeline import verdict
 
 Outputs = dict  # key -> list of artifacts
 
@@ -37,13 +36,13 @@ def _baseline(outputs: Outputs) -> str:
 def _trainer(outputs: Outputs) -> str:
     with fileio.open(os.path.join(outputs["model_run"][0].uri, "history.jsonl")) as file:
         epochs = [json.loads(line) for line in file]
-    accuracy, number = max((epoch["eval"]["accuracy"], epoch["number"]) for epoch in epochs)
-    return f"eval accuracy {accuracy:.2%} in epoch {number}"
+    best = min(epochs, key=lambda epoch: (epoch["eval"]["loss"], -epoch["number"]))
+    return f"eval accuracy {best['eval']['accuracy']:.2%} in epoch {best['number']}"
 
 
 def _evaluator(outputs: Outputs) -> str:
-    model, _ = verdict.read_metrics(outputs["evaluation"][0].uri)
-    return f"test accuracy {model.accuracy:.2%}"
+    evaluation = evaluator.read(outputs["evaluation"][0].uri)
+    return f"test accuracy {evaluation.model.accuracy:.2%}"
 
 
 def _check(outputs: Outputs) -> str:

@@ -34,6 +34,11 @@ class NodeResult:
 class NodeFailedError(RuntimeError):
     """A node ended with an error; the message says which, and why in plain words."""
 
+    def __init__(self, node: str, reason: str):
+        super().__init__(f"{node} failed: {reason}")
+        self.node = node
+        self.reason = reason
+
 
 def run_nodes(tfx_pipeline, run_id: str, listener: Listener, headline) -> dict[str, NodeResult]:
     """Runs each node of a TFX pipeline in topological order.
@@ -81,7 +86,7 @@ def run_nodes(tfx_pipeline, run_id: str, listener: Listener, headline) -> dict[s
             state, outputs = _outcome(connection, execution.execution_id)
         except Exception as error:  # whatever a node raises is this run's end
             listener.failed(name, time.monotonic() - start)
-            raise NodeFailedError(f"{name} failed: {plain(error)}") from error
+            raise NodeFailedError(name, plain(error)) from error
         seconds = time.monotonic() - start
         results[name] = NodeResult(state, seconds, outputs)
         listener.finished(name, state, seconds, headline(name, outputs))

@@ -8,6 +8,8 @@ from collections.abc import Iterator
 from datetime import datetime
 from pathlib import Path
 
+import psutil
+
 
 class AlreadyRunningError(RuntimeError):
     """Another process holds the lock; the message says which and since when."""
@@ -34,6 +36,22 @@ def hold(path: Path) -> Iterator[None]:
         file.flush()
         yield
         file.truncate(0)
+
+
+def holder(path: Path) -> int | None:
+    """Id of the process that holds the lock on `path`; None when none does.
+
+    It takes no lock to find out: a run that is just starting would be refused.
+    """
+    try:
+        held = json.loads(path.read_text("utf-8"))
+        since = datetime.fromisoformat(held["started"]).timestamp()
+        process = psutil.Process(held["pid"])
+        # A process that is younger than the lock has only the number of one that died.
+        alive = process.create_time() < since + 1 and process.status() != psutil.STATUS_ZOMBIE
+        return held["pid"] if alive else None
+    except (OSError, ValueError, KeyError, psutil.NoSuchProcess):
+        return None
 
 
 def _describe(file, path: Path) -> str:

@@ -55,15 +55,20 @@ def _run(settings: Settings, folder: Path, terminal: IO[str]) -> int:
         where = f" in {table.running}" if table and table.running else ""
         console.print(f"\nInterrupted{where}.")
         console.print("Run the same command again to go on: finished nodes are not repeated.")
+        node = table.running if table else None
+        _write_result(folder, start, {"verdict": "interrupted", "node": node})
         return INTERRUPTED
     except NodeFailedError as error:
         _print_error(console, f"\n{error}")
         console.print(f"The whole log: {folder / 'log.txt'}", soft_wrap=True)
+        ended = {"verdict": "failed", "node": error.node, "reason": error.reason}
+        _write_result(folder, start, ended)
         return FAILED
     except PreparationError as error:
         _print_error(console, str(error))
+        _write_result(folder, start, {"verdict": "failed", "node": None, "reason": str(error)})
         return FAILED
-    return _conclude(console, folder, results, time.monotonic() - start)
+    return _conclude(console, folder, results, start)
 
 
 def _prepare(settings: Settings, console: Console):
@@ -81,11 +86,15 @@ def _prepare(settings: Settings, console: Console):
         raise PreparationError(str(error)) from error
 
 
-def _conclude(console: Console, folder: Path, results: dict, seconds: float) -> int:
+def _conclude(console: Console, folder: Path, results: dict, start: float) -> int:
     from pipeline.outcome import Outcome
 
     outcome = Outcome.of(results)
-    _write_result(folder, outcome, results, seconds)
+    nodes = {
+        node: {"state": result.state, "seconds": round(result.seconds, 2)}
+        for node, result in results.items()
+    }
+    seconds = _write_result(folder, start, {**outcome.as_dict(), "nodes": nodes})
     style = "bold green" if outcome.accepted else "bold yellow"
     console.print(f"\n{outcome.sentence()}", style=style, markup=False, soft_wrap=True)
     console.print(f"{seconds:.0f} s in all; settings and log: {folder}", soft_wrap=True)
@@ -146,13 +155,9 @@ def _log_to(table: NodeTable) -> None:
     components.addHandler(table)
 
 
-def _write_result(folder: Path, outcome, results, seconds: float) -> None:
-    result = {
-        **outcome.as_dict(),
-        "seconds": round(seconds, 1),
-        "nodes": {
-            node: {"state": result.state, "seconds": round(result.seconds, 2)}
-            for node, result in results.items()
-        },
-    }
+def _write_result(folder: Path, start: float, ended: dict) -> float:
+    """Writes how the run ended and how long it took since `start`; gives that time in seconds."""
+    seconds = time.monotonic() - start
+    result = {**ended, "seconds": round(seconds, 1)}
     write_whole(folder / "result.json", (json.dumps(result, indent=2) + "\n").encode())
+    return seconds

@@ -1,10 +1,12 @@
 """The Trainer's entry point: wires the parts of this package together."""
 
 import logging
+import platform
 import tempfile
 import time
 
 import keras
+import numpy as np
 import tensorflow as tf
 from tfx.components.trainer.fn_args_utils import FnArgs
 
@@ -51,8 +53,9 @@ def run_fn(fn_args: FnArgs) -> None:
             seed=settings.seed,
             **_model_arguments(settings, strategy),
         )
-        if fn_args.base_model:
-            log.info("%s", warm_start.load(model, fn_args.base_model))
+        warm = warm_start.load(model, fn_args.base_model) if fn_args.base_model else None
+        if warm:
+            log.info("%s", warm)
         optimizer = optimizers.create(optimizer_settings.name, **optimizer_settings.arguments)
     loop = TrainingLoop(
         model,
@@ -88,15 +91,44 @@ def run_fn(fn_args: FnArgs) -> None:
     folder = _own(strategy, fn_args.serving_model_dir)
     signatures.export(model, folder)
     labels.write(folder, label_names)
-    training_record.write(
-        folder,
-        training_record.TrainingRecord(
-            data=training_record.of_examples([*fn_args.train_files, *fn_args.eval_files]),
-            code=training_record.of_config(fn_args.custom_config),
-            trained_at=time.time(),
+    examples = {"train": len(train[mnist.LABEL]), "eval": len(held_out[mnist.LABEL])}
+    training_record.write(folder, _record(fn_args, examples, model, best, warm))
+    log.info("exported epoch %d: eval accuracy %.2f%%", best.number, 100 * best.eval["accuracy"])
+
+
+def _record(
+    fn_args: FnArgs,
+    examples: dict[str, int],
+    model: keras.Model,
+    best: actions.Epoch,
+    warm: warm_start.WarmStart | None,
+) -> training_record.TrainingRecord:
+    return training_record.TrainingRecord(
+        data=training_record.of_examples([*fn_args.train_files, *fn_args.eval_files]),
+        code=training_record.of_config(fn_args.custom_config),
+        trained_at=time.time(),
+        details=training_record.TrainingDetails(
+            source=fn_args.custom_config["code"],
+            train=fn_args.custom_config["train"],
+            optimizer=fn_args.custom_config["optimizer"],
+            examples=examples,
+            weights=model.count_params(),
+            epoch=best.number,
+            eval_accuracy=best.eval["accuracy"],
+            warm_start=str(warm) if warm else None,
+            software=_software(),
         ),
     )
-    log.info("exported epoch %d: eval accuracy %.2f%%", best.number, 100 * best.eval["accuracy"])
+
+
+def _software() -> dict[str, str]:
+    """Of the modules: the distribution of TensorFlow has another name where there is a TPU."""
+    return {
+        "Python": platform.python_version(),
+        "TensorFlow": tf.__version__,
+        "Keras": keras.__version__,
+        "NumPy": np.__version__,
+    }
 
 
 def _model_arguments(settings: TrainSettings, strategy: tf.distribute.Strategy) -> dict:

@@ -144,6 +144,36 @@ def test_a_failure_half_way_publishes_nothing(model, destination, monkeypatch):
     assert os.listdir(destination) == ["10"]
 
 
+@pytest.mark.parametrize("store", ["destination", "object_store"])
+def test_documents_lie_beside_the_model_and_stay_there(store, model, request):
+    store = request.getfixturevalue(store)
+
+    def documents(version):
+        return {"assets.extra/card.md": f"Näherung, version {version}"}
+
+    publishing.publish(model, store, clock=at(10), documents=documents)
+    publishing.publish(model, store, clock=at(20))
+    publishing.rollback(store, 10, clock=at(30))
+
+    with_document = {**FILES, "assets.extra/card.md": "Näherung, version 10"}
+    assert read_version(store, 10) == read_version(store, 30) == with_document
+    assert read_version(store, 20) == FILES
+
+
+@pytest.mark.parametrize("store", ["destination", "object_store"])
+def test_documents_that_cannot_be_made_keep_the_model_back(store, model, request):
+    store = request.getfixturevalue(store)
+
+    def documents(version):
+        raise KeyError("accuracy")
+
+    with pytest.raises(KeyError, match="accuracy"):
+        publishing.publish(model, store, clock=at(10), documents=documents)
+
+    assert versions.numbers(store) == []
+    assert [name for name in fileio.listdir(store) if name.startswith(".")] == []
+
+
 # Forks in a process of its own: this one may have threads of TensorFlow.
 KILL_AT_EACH_COPY = """
 import os, sys

@@ -111,6 +111,27 @@ def test_the_settings_are_kept_with_the_run(workplace, first):
     assert f"destination: {workplace.serving}" in (first.folder / "settings.yaml").read_text()
 
 
+def test_what_was_pushed_says_how_well_it_does_and_where_it_comes_from(first):
+    folder = Path(first.result["path"]) / "assets.extra"
+    evaluation = json.loads((folder / "evaluation.json").read_text())
+    assert evaluation["accuracy"] == first.result["accuracy"]
+    assert evaluation["examples"] == 1000
+    assert len(evaluation["class_accuracies"]) == 10
+    details = json.loads((folder / "training.json").read_text())["details"]
+    assert details["examples"] == {"train": 6000, "eval": 1000}
+    assert details["epoch"] in (1, 2) and details["eval_accuracy"] > 0.9
+    card = (folder / "model_card.md").read_text()
+    for expected in (
+        f"version {first.result['version']}",
+        first.folder.name,
+        details["source"],
+        "6,000 to train on, 1,000 to choose the epoch by",
+        "--set data.train_limit=6000",
+    ):
+        assert expected in card
+    assert (folder / "model_card.html").read_text().startswith("<!doctype html>")
+
+
 def test_what_was_pushed_answers_each_signature(first):
     import tensorflow as tf
 
@@ -187,6 +208,7 @@ def test_anomalies_stop_the_run_before_training(tmp_path):
     run = workplace.run(f"data.source={folder}", "data.eval_examples=300")
     assert run.exit_code == 1, run.output
     assert "DataGate failed" in run.output
+    assert (run.result["verdict"], run.result["node"]) == ("failed", "DataGate")
     assert "9" in run.output
     assert {folder.name for folder in (tmp_path / "runs" / "artifacts").iterdir()} == {
         "ImportSchemaGen",
@@ -204,3 +226,33 @@ def test_a_diverging_run_exports_nothing(workplace, third):
     assert "loss is nan" in run.output or "loss is inf" in run.output
     assert "nothing was exported" in run.output
     assert len(workplace.versions()) == 1
+
+
+def test_the_history_knows_each_run_and_where_the_model_comes_from(workplace, first, third):
+    def ask(*command):
+        root = f"root={workplace.folder}/runs"
+        process = subprocess.run(
+            [sys.executable, "-m", "pipeline", *command, "--set", root],
+            cwd=REPOSITORY,
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        return process.stdout
+
+    runs = {entry["run"]: entry for entry in json.loads(ask("runs", "--json"))}
+    assert runs[first.folder.name]["verdict"] == "pushed"
+    assert runs[third.folder.name]["verdict"] == "nothing_new"
+    assert runs[third.folder.name]["changed"] == {}
+    lineage = json.loads(ask("lineage", str(first.result["version"]), "--json"))
+    assert lineage["run"] == first.folder.name
+    [trainer] = lineage["origin"]["inputs"]["model"]
+    [examples] = trainer["inputs"]["examples"]
+    assert trainer["execution"]["node"] == "Trainer"
+    assert len(examples["data"]["files"]) == 4
+    assert "every node was served from the cache" in " ".join(
+        ask("explain", third.folder.name).split()
+    )
+    shown = ask("show", first.folder.name)
+    assert "data.train_limit=6000" in shown
+    assert f"of 1,000 right: {first.result['accuracy']:.2%}" in shown
