@@ -54,7 +54,7 @@ def test_runs_are_listed_with_what_each_changed(run, names):
     line, below = by_run["20251130T0900"]
     assert "1 min 16 s    pushed         99.40% 8" in line
     assert below.strip() == (
-        "cnn, adopt; train.epochs 5 → 9; optimizer.name schedule_free_adamw → adopt; "
+        "cnn, adopt; train.epochs 7 → 9; optimizer.name schedule_free_adamw → adopt; "
         "optimizer.learning_rate – → 0.002"
     )
     line, below = by_run["20251130T1100"]
