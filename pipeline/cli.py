@@ -59,6 +59,8 @@ def fetch(config: Config = None, overrides: Set = None) -> None:
         folder = data.fetch(settings.data.source, settings.data.directory, settings.data.sha256)
     except (ValueError, OSError) as error:
         raise usage_error(error) from None
+    if remark := data.remark(folder):
+        typer.secho(f"Warning: {remark}", fg=typer.colors.YELLOW, err=True)
     typer.echo(folder)
 
 

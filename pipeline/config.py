@@ -14,6 +14,7 @@ from typing import Annotated, Any, get_args
 import yaml
 from pydantic import AfterValidator, BaseModel, Field, ValidationError, field_validator
 
+from components.data_limits import DataLimits
 from components.trainer.settings import OptimizerSettings, Section, TrainSettings
 from kubeflow.settings import KubeflowSettings, RetrainSettings, VertexSettings
 
@@ -56,6 +57,9 @@ class DataSettings(Section):
     )
     train_limit: int = Field(0, ge=0, description="Use this many train examples; 0: all")
     test_limit: int = Field(0, ge=0, description="Use this many test examples; 0: all")
+    limits: DataLimits = Field(
+        DataLimits(), description="How much of what spoils results is let through"
+    )
 
 
 class EvaluateSettings(Section):

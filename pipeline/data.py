@@ -17,6 +17,9 @@ MNIST = "mnist"
 
 _DOWNLOAD_TIMEOUT_SECONDS = 30
 
+# More other files than this are counted, not listed.
+_LISTED = 5
+
 
 class DataError(ValueError):
     """A data set cannot be had; the message says why and what to do."""
@@ -53,6 +56,22 @@ def fetch(source: str, directory: str, sha256: Mapping[str, str] | None = None) 
     folder = os.path.abspath(folder)
     mnist_files.check(folder)
     return folder
+
+
+def remark(folder: str) -> str:
+    """One line on what lies in the folder of a data set beside it; empty when nothing does.
+
+    Raises:
+      idx.IdxError: The folder cannot be read.
+    """
+    others = mnist_files.others(folder)
+    if not others:
+        return ""
+    listed = ", ".join(others[:_LISTED]) + (", ..." if len(others) > _LISTED else "")
+    return (
+        f"{folder} has {len(others)} other {'file' if len(others) == 1 else 'files'}, not read: "
+        f"{listed}; one that belongs to the data set needs a name such as {next(iter(mnist.FILES))}"
+    )
 
 
 def _mnist(directory: Path) -> Path:

@@ -26,7 +26,10 @@ def _examples(outputs: Outputs) -> str:
 
 
 def _anomalies(outputs: Outputs) -> str:
-    return "no anomalies"
+    warnings = json.loads(outputs["report"][0].read())["warnings"]
+    if not warnings:
+        return "no anomalies"
+    return "\n".join(["no anomalies, but:", *(f"  - {warning}" for warning in warnings)])
 
 
 def _baseline(outputs: Outputs) -> str:

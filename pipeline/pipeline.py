@@ -58,9 +58,11 @@ def create_pipeline(settings: Settings, observed: Observed) -> Pipeline:
         statistics=statistics.outputs["statistics"], schema=schema.outputs["schema"]
     )
     gate = DataGate(
+        examples=examples.outputs["examples"],
         anomalies=validator.outputs["anomalies"],
         statistics=statistics.outputs["statistics"],
         schema=schema.outputs["schema"],
+        limits=settings.data.limits.model_dump_json(),
         code=code,
     )
     baseline = Baseline(push_destination=settings.push.destination, state=observed.pushed)

@@ -75,6 +75,9 @@ def _prepare(settings: Settings, console: Console):
     try:
         with console.status("checking the data"):
             files = data.fetch(settings.data.source, settings.data.directory, settings.data.sha256)
+        if remark := data.remark(files):
+            console.print(f"Warning: {remark}", style="yellow", markup=False, soft_wrap=True)
+            logging.getLogger(__name__).warning("%s", remark)
         with console.status("importing TensorFlow and TFX"):
             return _build(settings, files)
     except (ValueError, OSError) as error:

@@ -1,6 +1,9 @@
+import bz2
 import contextlib
 import gzip
 import io
+import lzma
+import os
 import pickle
 import struct
 import tracemalloc
@@ -109,6 +112,31 @@ def test_refuses_what_is_not_whole(content, reason):
     refuses(content, reason)
 
 
+@pytest.mark.parametrize(
+    ("content", "cure"),
+    [
+        (gzip.compress(CONTENT), "it is gzipped twice; unpack it once"),
+        (b"PK\3\4" + CONTENT, "it is a zip archive; unpack it"),
+        (bz2.compress(CONTENT), "it is a bzip2 file; unpack it"),
+        (lzma.compress(CONTENT), "it is an xz file; unpack it"),
+        (b"<html>404</html>", "it is a web page; the download went wrong"),
+        (b"version https://git-lfs.github.com/spec/v1\n", "it is a pointer of Git LFS"),
+        (b"\x93NUMPY\1\0", "it is a NumPy file; write it as IDX"),
+    ],
+    ids=["gzip", "zip", "bzip2", "xz", "web page", "Git LFS", "NumPy"],
+)
+def test_says_what_a_foreign_file_is(content, cure):
+    with pytest.raises(IdxError, match=f"no IDX file: it begins with .*; {cure}"):
+        idx.read("f", memory(gzip.compress(content)))
+
+
+def test_a_named_pipe_and_a_device_are_refused_at_once(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    for path in (str(tmp_path / "pipe"), "/dev/zero"):
+        with pytest.raises(IdxError, match=f"{path}: cannot be read: is no regular file"):
+            idx.read_header(path)
+
+
 def test_refuses_a_truncated_gzip():
     stored = gzip.compress(CONTENT)
     for length in range(2, len(stored)):
@@ -180,6 +208,21 @@ def test_read_rows(tmp_path, rows, compressed):
     idx.write(path, array)
     read = list(idx.read_rows(str(path), rows))
     assert np.array_equal(np.reshape(read, (-1, 28, 28)), array[list(rows)])
+
+
+@pytest.mark.parametrize("shape", [(0, 3), (1,), (5000, 28, 28)])
+def test_read_blocks(tmp_path, shape):
+    array = np.random.default_rng(0).integers(0, 256, shape, np.uint8)
+    idx.write(tmp_path / "file.gz", array)
+    blocks = list(idx.read_blocks(str(tmp_path / "file.gz")))
+    assert np.array_equal(np.concatenate([np.empty_like(array[:0]), *blocks]), array)
+    assert all(block.nbytes <= 1 << 20 for block in blocks)
+    assert len(blocks) == -(-array.nbytes // (1337 * 784)) if len(shape) == 3 else len(blocks) <= 1
+
+
+def test_read_blocks_notices_truncation():
+    with pytest.raises(IdxError, match="truncated"):
+        list(idx.read_blocks("f", memory(CONTENT[:-1])))
 
 
 def test_read_rows_refuses_a_row_that_is_not_there():

@@ -96,6 +96,16 @@ def test_a_folder_is_checked(tmp_path):
         data.fetch(str(folder), str(tmp_path))
 
 
+def test_other_files_in_the_folder_are_remarked_upon(tmp_path):
+    folder = idx_folders.make(tmp_path / "mine")
+    assert data.remark(str(folder)) == ""
+    (folder / f"{TRAIN_IMAGES}.zip").touch()
+    assert f"has 1 other file, not read: {TRAIN_IMAGES}.zip; " in data.remark(str(folder))
+    for number in range(9):
+        (folder / f"a{number}").touch()
+    assert "has 10 other files, not read: a0, a1, a2, a3, a4, ...; " in data.remark(str(folder))
+
+
 @pytest.mark.parametrize("source", ["mnist", "some/folder"])
 def test_digests_are_for_downloads(tmp_path, source):
     with pytest.raises(DataError, match=r"data\.sha256 is for downloads"):
