@@ -12,6 +12,7 @@ import pytest
 
 from components import idx, mnist_files
 from pipeline import data
+from tests.support import secrets
 
 REPOSITORY = Path(__file__).parents[2]
 TRAINED = {"MnistExampleGen", "StatisticsGen", "ExampleValidator", "DataGate", "Trainer"}
@@ -37,8 +38,9 @@ class Workplace:
 
     def __init__(self, folder: Path):
         self.folder = folder
+        self.secrets = secrets.environment(folder)
 
-    def run(self, *settings: str) -> Run:
+    def run(self, *settings: str, **environment: str) -> Run:
         before = set(self._runs())
         overrides = [
             f"data.directory={REPOSITORY}/data",
@@ -50,7 +52,7 @@ class Workplace:
         process = subprocess.run(
             [sys.executable, "-m", "pipeline", "run", "--config", "smoke", *flags],
             cwd=self.folder,
-            env={**os.environ, "PYTHONPATH": str(REPOSITORY)},
+            env={**os.environ, **self.secrets, "PYTHONPATH": str(REPOSITORY), **environment},
             capture_output=True,
             text=True,
             check=False,
@@ -108,6 +110,39 @@ def test_the_console_has_a_line_for_each_node_and_no_noise(first):
 
 def test_the_settings_are_kept_with_the_run(workplace, first):
     assert f"destination: {workplace.serving}" in (first.folder / "settings.yaml").read_text()
+
+
+def test_no_secret_of_the_environment_is_kept(workplace, first):
+    runs = workplace.folder / "runs"
+    for file in ("settings.yaml", "log.txt", "result.json"):
+        assert (first.folder / file).stat().st_size
+    assert (runs / "metadata.sqlite").stat().st_size
+    assert secrets.files_with_secrets(runs, workplace.serving) == []
+    assert secrets.MARK not in first.output
+
+
+def test_a_secret_in_an_address_is_refused_before_anything_is_written(tmp_path):
+    run = Workplace(tmp_path).run(f"data.source=https://me:{secrets.MARK}@localhost/data")
+    assert run.exit_code == 2
+    assert "data.source must not hold a user name" in run.output
+    assert secrets.MARK not in run.output
+    assert not (tmp_path / "runs").exists()
+
+
+def test_the_same_run_elsewhere_gives_the_same_model_byte_for_byte(first, tmp_path):
+    again = Workplace(tmp_path).run(PYTHONHASHSEED="451")
+    assert again.exit_code == 0, again.output
+    one, two = (_contents(Path(run.result["path"])) for run in (first, again))
+    assert "variables/variables.data-00000-of-00001" in one
+    assert one.keys() == two.keys()
+    # The one file that says when the model was trained.
+    assert {name for name in one if one[name] != two[name]} == {"assets.extra/training.json"}
+    assert again.result["accuracy"] == first.result["accuracy"]
+
+
+def _contents(folder: Path) -> dict[str, bytes]:
+    files = (path for path in folder.rglob("*") if path.is_file())
+    return {str(path.relative_to(folder)): path.read_bytes() for path in files}
 
 
 def test_what_was_pushed_answers_each_signature(first):
