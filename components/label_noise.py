@@ -8,7 +8,6 @@ of a kind share, as when every 4 is called 9, and it cannot tell a wrong label f
 overlap: in MNIST itself, which is nearly clean, it finds about 0.5%.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -69,7 +68,7 @@ def _shrink(images: np.ndarray) -> np.ndarray:
     return (sums // 4).reshape(len(images), -1).astype(np.float32)
 
 
-def _nearest(pool: np.ndarray, sample: Sequence[int]) -> np.ndarray:
+def _nearest(pool: np.ndarray, sample: np.ndarray) -> np.ndarray:
     """Positions in `pool` of the NEIGHBOURS nearest of each of its rows `sample`, in no order."""
     # Pixels are whole numbers, and 196 of them up to 255 give no sum above 2^24: float32 holds
     # every one exactly, so that the order of summation, and with it the machine, does not matter.

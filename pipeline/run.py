@@ -85,8 +85,11 @@ def _prepare(settings: Settings, console: Console):
 
 
 def _conclude(console: Console, folder: Path, results: dict, seconds: float) -> int:
+    from pipeline import headlines
     from pipeline.outcome import Outcome
 
+    for warning in headlines.data_warnings(results["DataGate"].outputs):
+        console.print(f"Warning: {warning}", style="yellow", markup=False, soft_wrap=True)
     outcome = Outcome.of(results)
     _write_result(folder, outcome, results, seconds)
     style = "bold green" if outcome.accepted else "bold yellow"

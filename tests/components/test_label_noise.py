@@ -51,7 +51,7 @@ def test_the_result_is_the_same_each_time(digits):
     assert label_noise.estimate(*digits) == label_noise.estimate(*digits)
 
 
-def test_the_neighbours_are_the_nearest(monkeypatch):
+def test_the_neighbours_are_the_nearest():
     images = np.random.default_rng(0).integers(0, 256, (300, 28, 28), np.uint8)
     pool = label_noise._shrink(images)
     exact = images.reshape(300, 14, 2, 14, 2).sum((2, 4)).reshape(300, -1) // 4

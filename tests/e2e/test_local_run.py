@@ -217,9 +217,11 @@ def test_anomalies_stop_the_run_before_training(tmp_path):
         keep = np.flatnonzero(idx.read(labels)[:count] != 9)
         idx.write(folder / f"{name}-images-idx3-ubyte", idx.read(images)[keep])
         idx.write(folder / f"{name}-labels-idx1-ubyte", idx.read(labels)[keep])
+    (folder / "notes.txt").touch()
     workplace = Workplace(tmp_path)
     run = workplace.run(f"data.source={folder}", "data.eval_examples=300")
     assert run.exit_code == 1, run.output
+    assert f"Warning: {folder} has 1 other file, not read: notes.txt" in run.output
     assert "DataGate failed" in run.output
     assert "9" in run.output
     assert {folder.name for folder in (tmp_path / "runs" / "artifacts").iterdir()} == {

@@ -219,6 +219,16 @@ def test_a_secret_in_an_address_is_refused_and_not_shown(tmp_path, url):
     assert "sesame" not in str(caught.value)
 
 
+@pytest.mark.parametrize(
+    "path",
+    ["", "/", "/..", "/../..", "/a/..", "/%2e%2e", "/..%2f..%2fb", "/.hidden", "/a\\..\\b", "/é"],
+)
+def test_an_address_never_leads_out_of_the_folder_of_data(tmp_path, path):
+    name = data._folder_name(f"http://host{path}")
+    assert (tmp_path / name).resolve().parent == tmp_path
+    assert not name.startswith(".") and name.isascii()
+
+
 GOOD = {f"{name}.gz": "0" * 64 for name in mnist.FILES}
 
 
