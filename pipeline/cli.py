@@ -60,7 +60,31 @@ def fetch(config: Config = None, overrides: Set = None) -> None:
         folder = data.fetch(settings.data)
     except (ValueError, OSError) as error:
         raise usage_error(error) from None
+    if remark := data.remark(folder):
+        typer.secho(f"Warning: {remark}", fg=typer.colors.YELLOW, err=True)
     typer.echo(folder)
+
+
+@app.command()
+def drift(
+    reference: Annotated[str, typer.Argument(help="A data set, as data.source takes it.")],
+    other: Annotated[str, typer.Argument(help="The data set to compare with it.")],
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    config: Config = None,
+    overrides: Set = None,
+) -> None:
+    """Say whether two data sets differ more than the committed schemas admit.
+
+    Exit codes: 0 no drift, 3 drift, 2 a data set cannot be had or is wrong.
+    """
+    settings = settings_of(config, overrides).data
+    from pipeline import drift as comparison
+
+    try:
+        code = comparison.drift(reference, other, settings, as_json)
+    except (ValueError, OSError) as error:
+        raise usage_error(error) from None
+    raise typer.Exit(code)
 
 
 @app.command()

@@ -6,16 +6,17 @@ No TensorFlow here, so that commands which only need settings answer at once.
 import difflib
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from importlib import resources
 from pathlib import Path
 from typing import Any, get_args
 
 import yaml
-from pydantic import BaseModel, Field, ValidationError, field_validator
+from pydantic import BaseModel, Field, ValidationError, field_validator, model_validator
 
 from components.trainer.settings import OptimizerSettings, Section, TrainSettings
 from kubeflow.settings import KubeflowSettings, RetrainSettings, VertexSettings
+from pipeline import urls
 from pipeline.data_settings import DataSettings, Folder
 
 ENVIRONMENT_PREFIX = "MNIST_TFX_"
@@ -32,6 +33,9 @@ _Loader.add_implicit_resolver(
 
 class ConfigError(ValueError):
     """A setting is unknown or its value is not allowed; the message says which and what is."""
+
+    def __init__(self, message: str):
+        super().__init__(urls.mask(message))
 
 
 class EvaluateSettings(Section):
@@ -84,6 +88,18 @@ class Settings(Section):
     retrain: RetrainSettings = RetrainSettings()
     kubeflow: KubeflowSettings = KubeflowSettings()
     vertex: VertexSettings = VertexSettings()
+
+    @model_validator(mode="after")
+    def _no_secrets(self) -> "Settings":
+        # They are printed, logged, kept with each run and compiled into files.
+        for name, value in _texts(self.model_dump()):
+            signed = name == "data.source" and urls.has_query(value)
+            if signed or urls.has_credentials(value):
+                raise ValueError(
+                    f"{name} must not hold a user name, a password or a query, got "
+                    f"{urls.mask(value)}; a user name and password go into .netrc"
+                )
+        return self
 
     @field_validator("name")
     @classmethod
@@ -138,6 +154,19 @@ def bundled() -> list[str]:
     )
 
 
+def _texts(value: Any, name: str = "") -> Iterator[tuple[str, str]]:
+    """Every text in the settings, keys of dictionaries too, with the name of its setting."""
+    if isinstance(value, str):
+        yield name, value
+    elif isinstance(value, dict):
+        for key, part in value.items():
+            yield name, str(key)
+            yield from _texts(part, f"{name}.{key}".lstrip("."))
+    elif isinstance(value, (list, tuple)):
+        for part in value:
+            yield from _texts(part, name)
+
+
 def _read_file(config: str) -> dict[str, Any]:
     if config in bundled():
         text = (resources.files("pipeline") / "configs" / f"{config}.yaml").read_text("utf-8")
@@ -175,7 +204,7 @@ def _explain(problem: Mapping[str, Any]) -> str:
     path = [str(part) for part in problem["loc"]]
     name = ".".join(path)
     if problem["type"] == "value_error":  # Ours: it names the value already.
-        return f"{name}: {problem['msg'].removeprefix('Value error, ')}"
+        return ": ".join(filter(None, [name, problem["msg"].removeprefix("Value error, ")]))
     if problem["type"] != "extra_forbidden":
         return f"{name}: {problem['msg']}, got {problem['input']!r}"
     known = _known_keys(path[:-1])

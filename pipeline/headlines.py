@@ -18,6 +18,11 @@ def of(node: str, outputs: Outputs) -> str:
     return describe(outputs) if describe else ""
 
 
+def data_warnings(outputs: Outputs) -> list[str]:
+    """What DataGate warns of, one line each."""
+    return json.loads(outputs["report"][0].read())["warnings"]
+
+
 def _examples(outputs: Outputs) -> str:
     [artifact] = outputs["examples"]
     counts = json.loads(artifact.get_string_custom_property("counts"))
@@ -25,7 +30,10 @@ def _examples(outputs: Outputs) -> str:
 
 
 def _anomalies(outputs: Outputs) -> str:
-    return "no anomalies"
+    warnings = len(data_warnings(outputs))
+    if not warnings:
+        return "no anomalies"
+    return f"no anomalies, {warnings} {'warning' if warnings == 1 else 'warnings'}"
 
 
 def _baseline(outputs: Outputs) -> str:

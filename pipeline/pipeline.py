@@ -66,10 +66,12 @@ def create_pipeline(settings: Settings, observed: Observed) -> Pipeline:
         statistics=statistics.outputs["statistics"], schema=schema.outputs["schema"]
     )
     gate = DataGate(
+        examples=examples.outputs["examples"],
         anomalies=validator.outputs["anomalies"],
         statistics=statistics.outputs["statistics"],
         schema=schema.outputs["schema"],
         label_names=label_names,
+        limits=settings.data.limits.model_dump_json(),
         code=code,
     )
     baseline = Baseline(

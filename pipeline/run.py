@@ -80,6 +80,9 @@ def _prepare(settings: Settings, console: Console):
     try:
         with console.status("checking the data"):
             files = data.fetch(settings.data)
+        if remark := data.remark(files):
+            console.print(f"Warning: {remark}", style="yellow", markup=False, soft_wrap=True)
+            logging.getLogger(__name__).warning("%s", remark)
         with console.status("importing TensorFlow and TFX"):
             return _build(settings, files)
     except (ValueError, OSError) as error:
@@ -87,8 +90,11 @@ def _prepare(settings: Settings, console: Console):
 
 
 def _conclude(console: Console, folder: Path, results: dict, start: float) -> int:
+    from pipeline import headlines
     from pipeline.outcome import Outcome
 
+    for warning in headlines.data_warnings(results["DataGate"].outputs):
+        console.print(f"Warning: {warning}", style="yellow", markup=False, soft_wrap=True)
     outcome = Outcome.of(results)
     nodes = {
         node: {"state": result.state, "seconds": round(result.seconds, 2)}

@@ -13,6 +13,7 @@ import pytest
 from components import idx, mnist_files
 from pipeline import data
 from pipeline.data_settings import DataSettings
+from tests.support import secrets
 
 REPOSITORY = Path(__file__).parents[2]
 TRAINED = {"MnistExampleGen", "StatisticsGen", "ExampleValidator", "DataGate", "Trainer"}
@@ -38,8 +39,9 @@ class Workplace:
 
     def __init__(self, folder: Path):
         self.folder = folder
+        self.secrets = secrets.environment(folder)
 
-    def run(self, *settings: str) -> Run:
+    def run(self, *settings: str, **environment: str) -> Run:
         before = set(self._runs())
         overrides = [
             f"data.directory={REPOSITORY}/data",
@@ -51,7 +53,7 @@ class Workplace:
         process = subprocess.run(
             [sys.executable, "-m", "pipeline", "run", "--config", "smoke", *flags],
             cwd=self.folder,
-            env={**os.environ, "PYTHONPATH": str(REPOSITORY)},
+            env={**os.environ, **self.secrets, "PYTHONPATH": str(REPOSITORY), **environment},
             capture_output=True,
             text=True,
             check=False,
@@ -132,6 +134,42 @@ def test_what_was_pushed_says_how_well_it_does_and_where_it_comes_from(first):
     assert (folder / "model_card.html").read_text().startswith("<!doctype html>")
 
 
+def test_no_secret_of_the_environment_is_kept(workplace, first):
+    runs = workplace.folder / "runs"
+    for file in ("settings.yaml", "log.txt", "result.json"):
+        assert (first.folder / file).stat().st_size
+    assert (runs / "metadata.sqlite").stat().st_size
+    assert secrets.files_with_secrets(runs, workplace.serving) == []
+    assert secrets.MARK not in first.output
+
+
+def test_a_secret_in_an_address_is_refused_before_anything_is_written(tmp_path):
+    run = Workplace(tmp_path).run(f"data.source=https://me:{secrets.MARK}@localhost/data")
+    assert run.exit_code == 2
+    assert "data.source must not hold a user name" in run.output
+    assert secrets.MARK not in run.output
+    assert not (tmp_path / "runs").exists()
+
+
+def test_the_same_run_elsewhere_gives_the_same_model_byte_for_byte(first, tmp_path):
+    again = Workplace(tmp_path).run(PYTHONHASHSEED="451")
+    assert again.exit_code == 0, again.output
+    one, two = (_contents(Path(run.result["path"])) for run in (first, again))
+    assert "variables/variables.data-00000-of-00001" in one
+    assert one.keys() == two.keys()
+    # What is there for people says when, and in which run.
+    papers = {
+        f"assets.extra/{name}" for name in ("training.json", "model_card.md", "model_card.html")
+    }
+    assert {name for name in one if one[name] != two[name]} == papers
+    assert again.result["accuracy"] == first.result["accuracy"]
+
+
+def _contents(folder: Path) -> dict[str, bytes]:
+    files = (path for path in folder.rglob("*") if path.is_file())
+    return {str(path.relative_to(folder)): path.read_bytes() for path in files}
+
+
 def test_what_was_pushed_answers_each_signature(first):
     import tensorflow as tf
 
@@ -204,9 +242,11 @@ def test_anomalies_stop_the_run_before_training(tmp_path):
         keep = np.flatnonzero(idx.read(labels)[:count] != 9)
         idx.write(folder / f"{name}-images-idx3-ubyte", idx.read(images)[keep])
         idx.write(folder / f"{name}-labels-idx1-ubyte", idx.read(labels)[keep])
+    (folder / "notes.txt").touch()
     workplace = Workplace(tmp_path)
     run = workplace.run(f"data.source={folder}", "data.eval_examples=300")
     assert run.exit_code == 1, run.output
+    assert f"Warning: {folder} has 1 other file, not read: notes.txt" in run.output
     assert "DataGate failed" in run.output
     assert (run.result["verdict"], run.result["node"]) == ("failed", "DataGate")
     assert "9" in run.output

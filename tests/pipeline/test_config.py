@@ -1,5 +1,6 @@
 import pytest
 
+from components.data_limits import DataLimits
 from components.trainer.settings import TrainSettings
 from pipeline import config
 from pipeline.config import ConfigError, Settings, load
@@ -103,7 +104,34 @@ def test_settings_are_frozen():
 
 
 def test_every_setting_is_documented():
-    for section in (Settings, TrainSettings, config.DataSettings, config.EvaluateSettings):
+    sections = (TrainSettings, config.DataSettings, DataLimits, config.EvaluateSettings)
+    for section in (Settings, *sections):
         for name, field in section.model_fields.items():
             nested = section is Settings and name not in ("name", "root", "cache")
             assert nested or field.description, f"{section.__name__}.{name}"
+
+
+@pytest.mark.parametrize(
+    "override",
+    [
+        "data.source=https://me:sesame@host/data",
+        "data.source=https://host/data?signature=sesame",
+        "push.destination=s3://me:sesame@bucket/models",
+        "root=https://me:sesame@host/",
+        "kubeflow.host=https://me:sesame@host/pipeline",
+        "beam.args=[--runner=FlinkRunner, --flink_master=http://me:sesame@host]",
+        "train.model_arguments={weights: http://me:sesame@host}",
+        "data.source=[https://me:sesame@host",
+        "data.eval_examples=https://me:sesame@host",
+        "https://me:sesame@host",
+    ],
+)
+def test_a_secret_in_an_address_is_refused_and_not_shown(override):
+    with pytest.raises(ConfigError, match=r"\*\*\*") as caught:
+        load(overrides=[override], environment={})
+    assert "sesame" not in str(caught.value)
+
+
+def test_a_refused_secret_is_named():
+    with pytest.raises(ConfigError, match="^data.source must not hold a user name, a password"):
+        load(environment={"MNIST_TFX_DATA__SOURCE": "https://me:sesame@host/data"})

@@ -85,7 +85,7 @@ def test_the_list_for_programs(run, names):
         "version": None,
         "model": "cnn",
         "optimizer": "schedule_free_adamw",
-        "changed": {"train.epochs": [1, 5], "data": ["e" * 64, "d" * 64]},
+        "changed": {"train.epochs": [1, 7], "data": ["e" * 64, "d" * 64]},
     }
     # The first of all runs is the one that has none to be compared with.
     assert entries[-1]["changed"] == {
