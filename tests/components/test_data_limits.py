@@ -53,6 +53,6 @@ def test_label_noise_is_told_above_its_limit_and_from_enough_images():
 def test_rare_classes_are_named():
     counts = {"train": EVEN["train"] | {"9": 47, "4": 30}, "test": EVEN["train"]}
     assert warnings(counts, DataLimits(class_share=0.6)) == [
-        "rare classes in the train split: 30 of 4, 47 of 9 among 877 examples, less than 0.6 of an equal share "
-        "(data.limits.class_share); get more of them, or set train.class_weights"
+        "rare classes in the train split: 30 of 4, 47 of 9 among 877 examples, less than 0.6 of "
+        "an equal share (data.limits.class_share); get more of them, or set train.class_weights"
     ]

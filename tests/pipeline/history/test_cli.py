@@ -89,7 +89,7 @@ def test_the_list_for_programs(run, names):
     }
     # The first of all runs is the one that has none to be compared with.
     assert entries[-1]["changed"] == {
-        "train.epochs": [5, 9],
+        "train.epochs": [7, 9],
         "optimizer.name": ["schedule_free_adamw", "adopt"],
         "optimizer.learning_rate": [None, 0.002],
     }
