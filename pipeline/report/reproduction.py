@@ -1,0 +1,36 @@
+"""The command that makes a run again, from its settings."""
+
+import shlex
+from collections.abc import Mapping
+from typing import Any
+
+import yaml
+
+
+def differences(settings: Mapping[str, Any], defaults: Mapping[str, Any]) -> dict[str, Any]:
+    """What differs from the defaults: values by `section.key`, in the settings' order."""
+    found = {}
+    for key, value in settings.items():
+        default = defaults.get(key)
+        if default and isinstance(default, Mapping) and isinstance(value, Mapping):
+            nested = differences(value, default)
+            found |= {f"{key}.{name}": different for name, different in nested.items()}
+        elif key not in defaults or value != default:
+            found[key] = value
+    return found
+
+
+def command(different: Mapping[str, Any]) -> str:
+    """The shell command that runs with the defaults and these differences."""
+    flags = [
+        "--set " + shlex.quote(f"{name}={as_text(value)}") for name, value in different.items()
+    ]
+    return " \\\n  ".join(["python -m pipeline run", *flags])
+
+
+def as_text(value: Any) -> str:
+    """A value as YAML in one line, the way `--set` takes it."""
+    text = yaml.safe_dump(
+        value, default_flow_style=True, allow_unicode=True, width=float("inf"), sort_keys=False
+    )
+    return text.removesuffix("\n").removesuffix("\n...")
