@@ -1,5 +1,6 @@
 """From a finished run to `report.html` in its folder."""
 
+from collections.abc import Mapping
 from pathlib import Path
 
 import jinja2
@@ -21,13 +22,28 @@ def write(folder: Path) -> Path:
     Raises:
       RunError: The run's record is not whole.
     """
+    content = gather(folder)
     path = folder / FILE
-    write_whole(path, render(gather(folder)).encode())
+    write_whole(path, render(content, draw(content)).encode())
     return path
 
 
-def render(content: Content) -> str:
-    """The page."""
+def draw(content: Content) -> dict[str, str]:
+    """The figures, as SVG, by name."""
+    return {
+        "loss": figures.training(content.history, "loss", content.exported),
+        "accuracy": figures.training(content.history, "accuracy", content.exported),
+        "classes": figures.classes(
+            [each.name for each in content.classes],
+            [each.share for each in content.classes],
+            [each.pushed for each in content.classes],
+        ),
+        "calibration": figures.calibration(content.calibration),
+    }
+
+
+def render(content: Content, drawn: Mapping[str, str]) -> str:
+    """The page with the figures that `draw` gave."""
     environment = jinja2.Environment(
         loader=jinja2.PackageLoader("pipeline.report", ""),
         autoescape=True,
@@ -41,19 +57,7 @@ def render(content: Content) -> str:
         "p_value": p_value,
         "yaml": as_text,
     }
-    return environment.get_template(f"{FILE}.j2").render(
-        content=content,
-        figures={
-            "loss": figures.training(content.history, "loss", content.exported),
-            "accuracy": figures.training(content.history, "accuracy", content.exported),
-            "classes": figures.classes(
-                [each.name for each in content.classes],
-                [each.share for each in content.classes],
-                [each.pushed for each in content.classes],
-            ),
-            "calibration": figures.calibration(content.calibration),
-        },
-    )
+    return environment.get_template(f"{FILE}.j2").render(content=content, figures=drawn)
 
 
 def percent(share: float, digits: int = 2) -> str:

@@ -4,7 +4,7 @@ import shlex
 from collections.abc import Mapping
 from typing import Any
 
-import yaml
+from pipeline.config import to_yaml
 
 
 def differences(settings: Mapping[str, Any], defaults: Mapping[str, Any]) -> dict[str, Any]:
@@ -30,7 +30,5 @@ def command(different: Mapping[str, Any]) -> str:
 
 def as_text(value: Any) -> str:
     """A value as YAML in one line, the way `--set` takes it."""
-    text = yaml.safe_dump(
-        value, default_flow_style=True, allow_unicode=True, width=float("inf"), sort_keys=False
-    )
+    text = to_yaml(value, default_flow_style=True, width=float("inf"))
     return text.removesuffix("\n").removesuffix("\n...")

@@ -12,6 +12,7 @@ import pytest
 
 from components import idx, mnist_files
 from pipeline import data
+from tests.pipeline.report.html import Page
 
 REPOSITORY = Path(__file__).parents[2]
 TRAINED = {"MnistExampleGen", "StatisticsGen", "ExampleValidator", "DataGate", "Trainer"}
@@ -106,6 +107,36 @@ def test_the_console_has_a_line_for_each_node_and_no_noise(first):
     assert (first.folder / "log.txt").stat().st_size > 10_000
 
 
+def test_the_report_is_there_and_the_last_line_names_it(first):
+    path = first.folder / "report.html"
+    assert first.output.strip().splitlines()[-1] == f"Report: {path}"
+    page = Page(path.read_text())
+    assert f"{first.result['accuracy']:.2%}" in page.text
+    assert "there is no model to compare this one with" in page.text
+    assert "asked again for this page" not in page.text  # It says what the Evaluator says.
+    mistakes = round(1000 * (1 - first.result["accuracy"]))
+    assert f"{mistakes} of 1,000 test examples" in page.text
+    assert len(page.of("img")) == min(mistakes, 36)
+    assert path.stat().st_size < 500_000
+
+
+def test_the_report_command_makes_the_same_report_again(first):
+    path = first.folder / "report.html"
+    before = path.read_text()
+    path.unlink()
+    flags = [first.folder.name, "--set", f"root={first.folder.parents[1]}"]
+    process = subprocess.run(
+        [sys.executable, "-m", "pipeline", "report", *flags],
+        cwd=REPOSITORY,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert process.returncode == 0, process.stderr
+    assert process.stdout == f"{path}\n"
+    assert path.read_text() == before
+
+
 def test_the_settings_are_kept_with_the_run(workplace, first):
     assert f"destination: {workplace.serving}" in (first.folder / "settings.yaml").read_text()
 
@@ -144,6 +175,10 @@ def test_the_second_run_compares_with_the_pushed_model_and_pushes_nothing(workpl
     assert {node for node, state in second.states.items() if state == "cached"} >= TRAINED
     assert f"identical to pushed version {first.result['version']}" in second.output
     assert len(workplace.versions()) == 1
+    report = Page((second.folder / "report.html").read_text())
+    assert f"This model is the pushed version {first.result['version']} itself" in report.text
+    assert f"The same data as in run {first.folder.name}" in report.text
+    assert "the Trainer was served from the cache" in report.text
 
 
 def test_the_third_run_is_served_from_the_cache(third):
@@ -169,6 +204,10 @@ def test_a_worse_model_is_refused_and_the_run_says_by_how_much(workplace, third)
     assert worse.states["MnistExampleGen"] == "cached"
     assert worse.states["Trainer"] == "done"
     assert len(workplace.versions()) == 1
+    report = Page((worse.folder / "report.html").read_text())
+    assert "Refused, nothing was pushed: accuracy 0." in report.text
+    assert "McNemar’s exact test: p" in report.text
+    assert "pushed before" in report.text  # In the figure.
 
 
 def test_anomalies_stop_the_run_before_training(tmp_path):

@@ -38,3 +38,10 @@ def test_a_wrong_setting_exits_with_2_and_one_message():
     assert result.exit_code == 2
     assert "did you mean train.epochs?" in result.output
     assert "Traceback" not in result.output
+
+
+def test_a_report_of_no_run_exits_with_2_and_one_message(tmp_path):
+    result = run(app, ["report", "--set", f"root={tmp_path}"])
+    assert result.exit_code == 2
+    assert "no run has finished" in result.output
+    assert "Traceback" not in result.output
