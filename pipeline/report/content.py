@@ -20,6 +20,7 @@ from pipeline.report.predictions import Mistake
 from pipeline.report.runs import Run
 from pipeline.report.tables import Cell, Class, Node
 from pipeline.verdict import Metrics
+from schemas import mnist
 
 WORST = 36
 
@@ -48,7 +49,7 @@ class Content:
       nodes: What each took.
       provenance: What the model was made from, by name.
       differences: Settings that are not at their defaults.
-      command: The shell command that makes the run again.
+      command: The shell commands that make the run again.
     """
 
     run: Run
@@ -88,6 +89,7 @@ def gather(folder: Path) -> Content:
       RunError: The run's record is not whole.
     """
     run = runs.load(folder)
+    names = mnist.CLASS_NAMES
     metrics, pushed_metrics = verdict.read_metrics(run.output("Evaluator", "evaluation").uri)
     pushed_model = run.output("Baseline", "model")
     examples = predictions.read_examples(run.output("MnistExampleGen", "examples"))
@@ -109,17 +111,17 @@ def gather(folder: Path) -> Content:
         disagreement=int(np.abs(metrics.confusion - answers.confusion).sum()) // 2,
         history=history,
         exported=exported,
-        classes=tables.classes(metrics, pushed_metrics),
+        classes=tables.classes(names, metrics, pushed_metrics),
         confusion=tables.confusion(metrics.confusion),
         calibration=Calibration.of(answers.confidence, answers.right),
-        mistakes=tuple(predictions.worst_mistakes(answers, examples, WORST)),
+        mistakes=tuple(predictions.worst_mistakes(answers, examples, names, WORST)),
         counts=data_facts.class_counts(run),
         anomalies=tuple(data_facts.anomalies(run)),
         drift=data_facts.drift(run),
         nodes=tables.nodes(run.result.nodes),
         provenance=provenance.facts(run),
         differences=differences,
-        command=reproduction.command(differences),
+        command=reproduction.command(differences, os.getcwd()),
     )
 
 

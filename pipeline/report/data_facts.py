@@ -113,7 +113,7 @@ def largest_shift(split: str, before: Mapping[str, int], now: Mapping[str, int])
     totals = [sum(counts.values()) for counts in (before, now)]
     shares = {
         name: (before.get(name, 0) / totals[0], now.get(name, 0) / totals[1])
-        for name in mnist.CLASS_NAMES
+        for name in {**now, **before}
     }
     name = max(shares, key=lambda each: abs(shares[each][1] - shares[each][0]))
     return Shift(split, name, *shares[name])

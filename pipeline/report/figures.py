@@ -101,7 +101,7 @@ def classes(
     rows = np.arange(len(names))
     compared = any(pushed)
     with matplotlib.rc_context(_STYLE):
-        figure, axes = _figure(height=3.6)
+        figure, axes = _figure(height=0.8 + 0.28 * len(names))
         shift = 0.16 if compared else 0
         if compared:
             _intervals(axes, rows + shift, pushed, _SECOND, "s", "pushed before")

@@ -3,7 +3,7 @@
 import base64
 import io
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -60,7 +60,8 @@ class Predictions:
     @property
     def confusion(self) -> np.ndarray:
         """Examples by label (row) and predicted class (column); int64 [classes, classes]."""
-        counts = np.zeros((mnist.CLASSES, mnist.CLASSES), np.int64)
+        classes = self.probabilities.shape[1]
+        counts = np.zeros((classes, classes), np.int64)
         np.add.at(counts, (self.labels, self.classes), 1)
         return counts
 
@@ -111,8 +112,17 @@ def predict(model: artifact.Artifact, examples: Examples) -> Predictions:
     )
 
 
-def worst_mistakes(predictions: Predictions, examples: Examples, count: int) -> Iterator[Mistake]:
-    """The mistakes with the highest cross entropy, at most `count`, the worst first."""
+def worst_mistakes(
+    predictions: Predictions, examples: Examples, names: Sequence[str], count: int
+) -> Iterator[Mistake]:
+    """The mistakes with the highest cross entropy, the worst first.
+
+    Args:
+      predictions: Of the model.
+      examples: What it was asked.
+      names: Of the classes.
+      count: The most to give.
+    """
     wrong = np.flatnonzero(~predictions.right)
     # Cross entropy is -log of it: the least probable label is the worst.
     order = np.argsort(predictions.of_label[wrong], kind="stable")
@@ -120,8 +130,8 @@ def worst_mistakes(predictions: Predictions, examples: Examples, count: int) -> 
         yield Mistake(
             example=int(example),
             image=_data_uri(examples.images[example]),
-            label=mnist.CLASS_NAMES[predictions.labels[example]],
-            predicted=mnist.CLASS_NAMES[predictions.classes[example]],
+            label=names[predictions.labels[example]],
+            predicted=names[predictions.classes[example]],
             label_probability=float(predictions.of_label[example]),
             predicted_probability=float(predictions.confidence[example]),
         )

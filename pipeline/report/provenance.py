@@ -25,7 +25,7 @@ def facts(run: Record) -> dict[str, str]:
         "Run": run.name,
         "Data": ingest["input_base"],
         "Data fingerprint": ingest["fingerprint"],
-        "Schema fingerprint": run.nodes["ImportSchemaGen"].parameters["digest"],
+        "Schema fingerprint": versions.digest(run.output("ImportSchemaGen", "schema").uri),
         "Code fingerprint": trainer["code"],
         "Model": model.uri,
         "Model trained": _time(record.trained_at) if record else "not recorded",

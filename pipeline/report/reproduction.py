@@ -20,12 +20,17 @@ def differences(settings: Mapping[str, Any], defaults: Mapping[str, Any]) -> dic
     return found
 
 
-def command(different: Mapping[str, Any]) -> str:
-    """The shell command that runs with the defaults and these differences."""
+def command(different: Mapping[str, Any], folder: str) -> str:
+    """The shell commands that run with the defaults and these differences.
+
+    Args:
+      different: Values by `section.key`.
+      folder: The working folder, which the defaults of the folders are relative to.
+    """
     flags = [
         "--set " + shlex.quote(f"{name}={as_text(value)}") for name, value in different.items()
     ]
-    return " \\\n  ".join(["python -m pipeline run", *flags])
+    return f"cd {shlex.quote(folder)}\n" + " \\\n  ".join(["python -m pipeline run", *flags])
 
 
 def as_text(value: Any) -> str:

@@ -1,5 +1,6 @@
 """Runs of the past: their folder under `ROOT/logs` and what ML Metadata knows of them."""
 
+import json
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -8,6 +9,7 @@ from typing import Any
 import pydantic
 import yaml
 from ml_metadata.proto import metadata_store_pb2
+from tfx.dsl.io import fileio
 from tfx.orchestration import metadata
 from tfx.orchestration.portable.mlmd import execution_lib
 
@@ -16,6 +18,8 @@ from pipeline.outcome import Outcome
 
 _RESULT = "result.json"
 _METADATA = "metadata.sqlite"
+# Of `Outcome.as_dict`: a run that did not come to its end has another one, or none.
+_VERDICTS = ("pushed", "nothing_new", "refused")
 _FINISHED = (metadata_store_pb2.Execution.COMPLETE, metadata_store_pb2.Execution.CACHED)
 
 
@@ -98,7 +102,11 @@ class Run(Record):
 
 def finished(root: Path) -> list[Path]:
     """Folders of the runs whose nodes all finished, the oldest first."""
-    return sorted(file.parent for file in root.glob(f"logs/*/{_RESULT}"))
+    return sorted(
+        file.parent
+        for file in root.glob(f"logs/*/{_RESULT}")
+        if json.loads(file.read_bytes())["verdict"] in _VERDICTS
+    )
 
 
 def find(root: Path, name: str | None) -> Path:
@@ -132,7 +140,8 @@ def load(folder: Path) -> Run:
     """Reads a finished run.
 
     Raises:
-      RunError: Its result is of another version, or ML Metadata does not know it.
+      RunError: Its result is of another version, ML Metadata does not know it, or what a node gave
+        is gone.
     """
     content = (folder / _RESULT).read_bytes()
     try:
@@ -152,6 +161,10 @@ def load(folder: Path) -> Run:
             f"{folder.parents[1] / _METADATA} does not know what {', '.join(missing)} gave in run "
             f"{folder.name}"
         )
+    for name in result.nodes:
+        for artifact in (each for found in record.nodes[name].outputs.values() for each in found):
+            if not fileio.exists(artifact.uri):
+                raise RunError(f"what {name} gave in run {folder.name} is gone: {artifact.uri}")
     return Run(**vars(record), outcome=outcome, result=result)
 
 

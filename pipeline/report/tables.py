@@ -1,6 +1,6 @@
 """Rows of the report's tables, with the lengths and shades of their bars and cells."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -9,7 +9,6 @@ import numpy as np
 from pipeline.report.measures import Share
 from pipeline.report.runs import Use
 from pipeline.verdict import Metrics
-from schemas import mnist
 
 
 @dataclass(frozen=True)
@@ -46,11 +45,11 @@ class Node:
     memory_part: float
 
 
-def classes(metrics: Metrics, pushed: Metrics | None) -> tuple[Class, ...]:
+def classes(names: Sequence[str], metrics: Metrics, pushed: Metrics | None) -> tuple[Class, ...]:
     """One row for each class."""
     shares = _class_shares(metrics)
     before = _class_shares(pushed) if pushed else [None] * len(shares)
-    return tuple(map(Class, mnist.CLASS_NAMES, shares, before))
+    return tuple(map(Class, names, shares, before))
 
 
 def confusion(counts: np.ndarray) -> tuple[tuple[Cell, ...], ...]:

@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 from dataclasses import dataclass
+from importlib import metadata
 from pathlib import Path
 
 import numpy as np
@@ -48,16 +49,19 @@ class Workplace:
             *settings,
         ]
         flags = [flag for setting in overrides for flag in ("--set", setting)]
-        process = subprocess.run(
-            [sys.executable, "-m", "pipeline", "run", "--config", "smoke", *flags],
+        process = self.call("run", "--config", "smoke", *flags)
+        new = sorted(set(self._runs()) - before)
+        return Run(process.returncode, process.stdout + process.stderr, new[0] if new else None)
+
+    def call(self, *arguments: str) -> subprocess.CompletedProcess:
+        return subprocess.run(
+            [sys.executable, "-m", "pipeline", *arguments],
             cwd=self.folder,
             env={**os.environ, "PYTHONPATH": str(REPOSITORY)},
             capture_output=True,
             text=True,
             check=False,
         )
-        new = sorted(set(self._runs()) - before)
-        return Run(process.returncode, process.stdout + process.stderr, new[0] if new else None)
 
     @property
     def serving(self) -> Path:
@@ -117,23 +121,20 @@ def test_the_report_is_there_and_the_last_line_names_it(first):
     mistakes = round(1000 * (1 - first.result["accuracy"]))
     assert f"{mistakes} of 1,000 test examples" in page.text
     assert len(page.of("img")) == min(mistakes, 36)
+    assert "schedule_free_adamw, with its defaults" in page.text
+    assert "every split is as the schema says" in page.text
+    versions = [metadata.version(name) for name in ("tensorflow", "tfx")]
+    assert "TensorFlow {} TFX {}".format(*versions) in page.text
     assert path.stat().st_size < 500_000
 
 
-def test_the_report_command_makes_the_same_report_again(first):
+def test_the_report_command_makes_the_same_report_again(workplace, first):
     path = first.folder / "report.html"
     before = path.read_text()
     path.unlink()
-    flags = [first.folder.name, "--set", f"root={first.folder.parents[1]}"]
-    process = subprocess.run(
-        [sys.executable, "-m", "pipeline", "report", *flags],
-        cwd=REPOSITORY,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert process.returncode == 0, process.stderr
-    assert process.stdout == f"{path}\n"
+    again = workplace.call("report", first.folder.name, "--set", f"root={workplace.folder}/runs")
+    assert again.returncode == 0, again.stderr
+    assert again.stdout == f"{path}\n"
     assert path.read_text() == before
 
 

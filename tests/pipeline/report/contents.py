@@ -15,6 +15,7 @@ from pipeline.report.predictions import Mistake
 from pipeline.report.runs import Result, Run, Use
 from pipeline.verdict import Metrics
 
+NAMES = "0123456789"
 NAME = "20260131T235959123Z"
 PUSHED = Outcome(0.97, None, (), None, 8, "/serving/8")
 REFUSED = Outcome(
@@ -60,12 +61,12 @@ def make(outcome: Outcome = PUSHED, trainer: str = "done", **changes: Any) -> Co
         disagreement=0,
         history=tuple(epoch(number) for number in (1, 2)),
         exported=2,
-        classes=tables.classes(metrics, None),
+        classes=tables.classes(NAMES, metrics, None),
         confusion=tables.confusion(confusion),
         calibration=Calibration.of(np.linspace(0.2, 1, 100), np.arange(100) >= 3),
         mistakes=(MISTAKE,) * 3,
         counts={
-            split: dict.fromkeys("0123456789", size)
+            split: dict.fromkeys(NAMES, size)
             for split, size in (("train", 1200), ("eval", 20), ("test", 10))
         },
         anomalies=(),
@@ -73,7 +74,7 @@ def make(outcome: Outcome = PUSHED, trainer: str = "done", **changes: Any) -> Co
         nodes=tables.nodes(uses),
         provenance={"Data fingerprint": "abc123", "TensorFlow": "2.16.2"},
         differences=differences,
-        command=reproduction.command(differences),
+        command=reproduction.command(differences, "/work"),
     )
     return dataclasses.replace(content, **changes)
 
@@ -85,7 +86,7 @@ def beside_pushed(outcome: Outcome = REFUSED, **changes: Any) -> Content:
         outcome,
         pushed_accuracy=Share.measured(99, 100),
         pushed_version=7,
-        classes=tables.classes(make().metrics, before),
+        classes=tables.classes(NAMES, make().metrics, before),
         **{"paired": PAIRED, **changes},
     )
 

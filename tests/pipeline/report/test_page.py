@@ -12,6 +12,7 @@ from tests.pipeline.report.html import Page
 
 SHIFTS = (Shift("train", "3", 0.10, 0.1234), Shift("test", "7", 0.1, 0.1))
 NO_CLASS = tables.classes(
+    contents.NAMES,
     dataclasses.replace(contents.make().metrics, confusion=contents.make().metrics.confusion * 0),
     None,
 )
@@ -33,7 +34,7 @@ CONTENTS = {
     "disagreement": contents.make(disagreement=2),
     "class without examples": contents.make(classes=(NO_CLASS[0], *contents.make().classes[1:])),
     "long names": contents.make(classes=LONG_NAMES),
-    "defaults": contents.make(differences={}, command="python -m pipeline run"),
+    "defaults": contents.make(differences={}, command="cd /work\npython -m pipeline run"),
 }
 OTHER_FIGURES = {"refused", "one epoch", "class without examples"}
 
@@ -153,7 +154,7 @@ def test_predictions_that_are_not_the_evaluators_are_told(pages):
 def test_a_run_with_the_defaults_names_no_differences(pages):
     text = pages["defaults"][1].text
     assert "not at their defaults" not in text
-    assert "Make it again python -m pipeline run Finished" in text
+    assert "Make it again cd /work python -m pipeline run Finished" in text
 
 
 @pytest.mark.parametrize(

@@ -13,6 +13,7 @@ from pipeline.report.predictions import Examples, Predictions
 from tests.support import saved_models
 
 LABELS = np.repeat(np.arange(10), 3)
+NAMES = "0123456789"
 
 
 @pytest.fixture(scope="module")
@@ -73,7 +74,7 @@ def test_the_worst_mistakes_come_first():
         rows({1: 0.4, 7: 0.6}, {2: 1.0}, {3: 0.1, 5: 0.9}, {4: 0.2, 9: 0.5, 0: 0.3}),
     )
 
-    mistakes = list(predictions.worst_mistakes(found, examples, 36))
+    mistakes = list(predictions.worst_mistakes(found, examples, NAMES, 36))
 
     assert [mistake.example for mistake in mistakes] == [2, 3, 0]
     worst = mistakes[0]
@@ -84,18 +85,18 @@ def test_the_worst_mistakes_come_first():
 
 def test_no_more_mistakes_than_asked_for():
     found, examples = made([1] * 50, rows(*[{1: 0.3, 2: 0.7}] * 50))
-    mistakes = list(predictions.worst_mistakes(found, examples, 36))
+    mistakes = list(predictions.worst_mistakes(found, examples, NAMES, 36))
     assert [mistake.example for mistake in mistakes] == list(range(36))
 
 
 def test_a_perfect_model_has_no_mistakes():
     found, examples = made([1, 2], rows({1: 1.0}, {2: 1.0}))
-    assert list(predictions.worst_mistakes(found, examples, 36)) == []
+    assert list(predictions.worst_mistakes(found, examples, NAMES, 36)) == []
 
 
 def test_the_picture_of_a_mistake_is_the_image():
     found, examples = made([1, 2], rows({1: 1.0}, {3: 1.0}))
-    [mistake] = predictions.worst_mistakes(found, examples, 36)
+    [mistake] = predictions.worst_mistakes(found, examples, NAMES, 36)
     start, data = mistake.image.split(",")
     assert start == "data:image/png;base64"
     pixels = np.asarray(Image.open(io.BytesIO(base64.b64decode(data))))

@@ -1,3 +1,4 @@
+import os
 import subprocess
 
 import pytest
@@ -11,17 +12,17 @@ DEFAULTS = load(environment={}).model_dump(mode="json")
 
 def overrides(command: str) -> list[str]:
     """What a shell makes of the command: the settings that it gives to --set."""
-    script = "python() { printf '%s\\0' \"$@\"; }\n" + command
+    script = 'python() { printf \'%s\\0\' "$PWD" "$@"; }\n' + command
     printed = subprocess.run(["bash", "-c", script], capture_output=True, text=True, check=True)
     words = printed.stdout.split("\0")[:-1]
-    assert words[:3] == ["-m", "pipeline", "run"]
-    assert words[3::2] == ["--set"] * len(words[4::2])
-    return words[4::2]
+    assert words[:4] == [os.getcwd(), "-m", "pipeline", "run"]
+    assert words[4::2] == ["--set"] * len(words[5::2])
+    return words[5::2]
 
 
 def test_the_defaults_need_no_flags():
     assert reproduction.differences(DEFAULTS, DEFAULTS) == {}
-    assert reproduction.command({}) == "python -m pipeline run"
+    assert reproduction.command({}, "/my models") == "cd '/my models'\npython -m pipeline run"
 
 
 def test_differences_are_named_as_flags_name_them():
@@ -49,7 +50,7 @@ def test_the_command_gives_the_same_settings_again(changes):
     # As the run keeps them.
     kept = yaml.safe_load(settings.as_yaml())
 
-    command = reproduction.command(reproduction.differences(kept, DEFAULTS))
+    command = reproduction.command(reproduction.differences(kept, DEFAULTS), os.getcwd())
 
     assert load(overrides=overrides(command), environment={}) == settings
 
@@ -57,6 +58,6 @@ def test_the_command_gives_the_same_settings_again(changes):
 def test_the_command_reads_well():
     settings = Settings(cache=False, train={"epochs": 3}).model_dump(mode="json")
     different = reproduction.differences(settings, DEFAULTS)
-    assert reproduction.command(different) == (
-        "python -m pipeline run \\\n  --set cache=false \\\n  --set train.epochs=3"
+    assert reproduction.command(different, "/work") == (
+        "cd /work\npython -m pipeline run \\\n  --set cache=false \\\n  --set train.epochs=3"
     )

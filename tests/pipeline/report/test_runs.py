@@ -1,4 +1,5 @@
 import json
+import shutil
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,7 @@ from pipeline.report import runs
 from pipeline.report.runs import RunError
 from tests.pipeline.toy_components import Make, Use
 
-FIRST, SECOND, THIRD = (f"20260{month}02T030405006Z" for month in (1, 2, 3))
+FIRST, SECOND, THIRD, FAILED = (f"20260{month}02T030405006Z" for month in (1, 2, 3, 4))
 RESULT = {
     "verdict": "refused",
     "accuracy": 0.9,
@@ -60,6 +61,7 @@ def execute(root: Path, name: str) -> None:
 def root(tmp_path):
     for name, result in ((FIRST, RESULT), (SECOND, RESULT), (THIRD, None)):
         folder_of(tmp_path, name, result)
+    folder_of(tmp_path, FAILED, {"verdict": "failed", "node": "Make"})
     return tmp_path
 
 
@@ -69,9 +71,10 @@ def test_the_last_run_that_finished_is_the_default(root):
     assert runs.find(root, FIRST).name == FIRST
 
 
-def test_a_run_that_did_not_finish_has_no_report(root):
-    with pytest.raises(RunError, match=f"run {THIRD} did not finish.*log.txt"):
-        runs.find(root, THIRD)
+@pytest.mark.parametrize("name", [THIRD, FAILED])
+def test_a_run_that_did_not_finish_has_no_report(name, root):
+    with pytest.raises(RunError, match=f"run {name} did not finish.*log.txt"):
+        runs.find(root, name)
 
 
 def test_an_unknown_run_is_refused_with_those_that_are_known(root):
@@ -121,4 +124,13 @@ def test_a_result_of_another_version_is_refused(tmp_path):
     nodes = {"Make": {"state": "done", "seconds": 1.0}}
     folder = folder_of(tmp_path, FIRST, {**RESULT, "nodes": nodes})
     with pytest.raises(RunError, match=r"not as this version .* nodes.Make.peak_memory: Field req"):
+        runs.load(folder)
+
+
+def test_a_run_whose_outputs_are_gone_is_refused(tmp_path):
+    execute(tmp_path, FIRST)
+    folder = folder_of(tmp_path, FIRST)
+    gone = runs.load(folder).output("Make", "model").uri
+    shutil.rmtree(gone)
+    with pytest.raises(RunError, match=f"what Make gave in run {FIRST} is gone: {gone}"):
         runs.load(folder)

@@ -5,6 +5,8 @@ from pipeline.report import tables
 from pipeline.report.runs import Use
 from pipeline.verdict import Metrics
 
+NAMES = "0123456789"
+
 
 def metrics(confusion) -> Metrics:
     return Metrics(accuracy=0.5, cross_entropy=1.0, confusion=np.array(confusion))
@@ -13,15 +15,16 @@ def metrics(confusion) -> Metrics:
 def test_a_class_without_examples_has_no_share():
     confusion = np.diag([0, *range(11, 20)])
     confusion[9, 4] = 1
-    rows = tables.classes(metrics(confusion), None)
+    rows = tables.classes(NAMES, metrics(confusion), None)
     assert rows[0].share is None
     assert (rows[9].share.count, rows[9].share.of) == (19, 20)
     assert {row.pushed for row in rows} == {None}
 
 
 def test_classes_stand_beside_the_pushed_models():
-    rows = tables.classes(metrics(np.eye(10, dtype=int)), metrics(2 * np.eye(10, dtype=int)))
-    assert (rows[3].share.of, rows[3].pushed.of) == (1, 2)
+    once, twice = (metrics(count * np.eye(10, dtype=int)) for count in (1, 2))
+    rows = tables.classes(NAMES, once, twice)
+    assert (rows[3].name, rows[3].share.of, rows[3].pushed.of) == ("3", 1, 2)
 
 
 def test_mistakes_are_shaded_by_how_frequent_they_are():
