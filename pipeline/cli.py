@@ -66,12 +66,14 @@ def fetch(config: Config = None, overrides: Set = None) -> None:
 def report(
     name: Annotated[
         str | None,
-        typer.Argument(metavar="[RUN]", help="A folder's name under ROOT/logs; the last if none."),
+        typer.Argument(
+            metavar="RUN", help="A folder's name under ROOT/logs; the last run if none."
+        ),
     ] = None,
     config: Config = None,
     overrides: Set = None,
 ) -> None:
-    """Make the report of a run that finished anew, and print its path."""
+    """Make the report of a finished run anew, and print its path."""
     root = Path(settings_of(config, overrides).root)
     from pipeline.report import page, runs
 

@@ -98,10 +98,10 @@ def _conclude(console: Console, folder: Path, results: dict, seconds: float) -> 
 
 def _report(console: Console, folder: Path) -> None:
     """Makes the report; whatever goes wrong with it, the run has ended well already."""
-    from pipeline.report import page
-
     try:
         with console.status("writing the report"):
+            from pipeline.report import page
+
             path = page.write(folder)
     except (Exception, KeyboardInterrupt) as error:
         log.exception("the report could not be made")

@@ -12,7 +12,7 @@ run = CliRunner().invoke
 def test_help_names_every_command():
     result = run(app, ["--help"])
     assert result.exit_code == 0
-    for command in ("run", "config", "fetch"):
+    for command in ("run", "config", "fetch", "report"):
         assert command in result.output
 
 

@@ -33,6 +33,7 @@ CONTENTS = {
     "anomalies": contents.make(anomalies=("train split: <label>: value 11 in 3",)),
     "disagreement": contents.make(disagreement=2),
     "class without examples": contents.make(classes=(NO_CLASS[0], *contents.make().classes[1:])),
+    "letters": contents.letters(),
     "long names": contents.make(classes=LONG_NAMES),
     "defaults": contents.make(differences={}, command="cd /work\npython -m pipeline run"),
 }
@@ -133,6 +134,12 @@ def test_the_confusion_matrix_is_a_table(pages):
     rows = re.findall(r"<tr>(.*?)</tr>", table[: table.index("</table>")], re.DOTALL)
     assert len(rows) == 11
     assert re.findall(r">(\d+)</t[dh]>", rows[10]) == ["9", *"0000300007"]
+
+
+def test_many_classes_have_the_whole_width(pages):
+    wide = [values for values in pages["letters"][1].values("class") if "whole" in values]
+    assert len(wide) == 2
+    assert not any("whole" in values for values in pages["first"][1].values("class"))
 
 
 def test_drift(pages):

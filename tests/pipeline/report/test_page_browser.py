@@ -15,7 +15,7 @@ def rendered(content) -> str:
 
 
 @pytest.mark.parametrize("dark", [False, True])
-@pytest.mark.parametrize("name", ["refused", "long names"])
+@pytest.mark.parametrize("name", ["refused", "long names", "letters"])
 def test_a_phone_need_not_scroll_sideways(name, dark, tmp_path):
     file = tmp_path / "report.html"
     file.write_text(rendered(CONTENTS[name]))
