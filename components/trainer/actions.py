@@ -4,12 +4,16 @@ import dataclasses
 import json
 import logging
 import math
-from collections.abc import Callable
+import os
+from collections.abc import Callable, Iterable
 
 import numpy as np
 import tensorflow as tf
 
 log = logging.getLogger(__name__)
+
+# In the Trainer's folder for runs.
+HISTORY = "history.jsonl"
 
 
 class NonFiniteLossError(RuntimeError):
@@ -88,8 +92,22 @@ class History:
             file.write("\n".join(self._lines) + "\n")
 
 
+def read_history(folder: str) -> list[Epoch]:
+    """The epochs that `History` kept in the Trainer's folder for runs, in order."""
+    with tf.io.gfile.GFile(os.path.join(folder, HISTORY)) as file:
+        return [Epoch(**json.loads(line)) for line in file]
+
+
+def best(history: Iterable[Epoch]) -> Epoch:
+    """The epoch whose weights `KeepBest` keeps."""
+    return min(history, key=lambda epoch: (epoch.eval["loss"], -epoch.number))
+
+
 class KeepBest:
-    """Keeps the weights of the epoch with the best eval accuracy; the later one of equals.
+    """Keeps the weights of the epoch with the lowest eval loss; the later one of equals.
+
+    The loss goes on to tell models apart whose accuracies differ by a handful of examples, which is
+    chance.
 
     It must be called while the evaluation weights are in the variables.
     """
@@ -103,7 +121,7 @@ class KeepBest:
 
     def __call__(self, epoch: Epoch) -> None:
         self._last = epoch.number
-        if self.best is None or epoch.eval["accuracy"] >= self.best.eval["accuracy"]:
+        if self.best is None or epoch.eval["loss"] <= self.best.eval["loss"]:
             self.best = epoch
             self._values = [np.array(variable) for variable in self._variables]
 

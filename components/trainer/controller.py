@@ -28,7 +28,7 @@ def fit(
       calibration: The train split as distributed batches, in one pass; see `loop.recalibrate`.
       epochs: The most there will be.
       steps_per_epoch: Batches in one pass over the train split.
-      patience: Epochs without a better eval accuracy before training stops.
+      patience: Epochs without a lower eval loss before training stops.
       actions: Called with each `Epoch`, while the evaluation weights are in place.
 
     Returns:

@@ -4,13 +4,16 @@ A batch is a dictionary of `image` uint8 [batch, 28, 28], `label` int64 [batch] 
 `weight` float32 [batch]: 1 for an example, 0 for padding.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
+import numpy as np
 import tensorflow as tf
 
 from schemas import mnist
 
 WEIGHT = "weight"
+
+Examples = Mapping[str, np.ndarray]  # All of a split; see `load`.
 
 # Examples parsed by one call: parsing a batch costs a sixth of parsing one by one.
 _PARSE_BATCH = 512
@@ -52,46 +55,70 @@ def decode(serialized: tf.Tensor) -> dict[str, tf.Tensor]:
     }
 
 
-def dataset(
-    files: str | Sequence[str],
-    *,
-    batch_size: int,
-    training: bool,
-    seed: int = 0,
-    shuffle_buffer: int = 60_000,
-    cache: str = "",
-) -> tf.data.Dataset:
-    """Batches of examples; the last batch of a pass may be smaller.
+def load(files: str | Sequence[str]) -> Examples:
+    """Decodes all examples into memory, once for every pass over them.
 
     Args:
       files: File pattern or patterns of gzipped TFRecords.
+
+    Returns:
+      `image` uint8 [examples, 28, 28] and `label` int64 [examples], in file order.
+
+    Raises:
+      FileNotFoundError: No file matches.
+    """
+    paths = sorted(tf.io.gfile.glob(files))
+    if not paths:
+        raise FileNotFoundError(f"no TFRecord file matches {files!r}")
+    records = tf.data.TFRecordDataset(paths, compression_type="GZIP").batch(_PARSE_BATCH)
+    parts = list(records.map(decode, num_parallel_calls=tf.data.AUTOTUNE).as_numpy_iterator())
+    nothing = decode(tf.constant([], tf.string))
+    return {
+        name: np.concatenate([empty.numpy(), *(part[name] for part in parts)])
+        for name, empty in nothing.items()
+    }
+
+
+def training(examples: Examples, batch_size: int, *, seed: int, start: int = 0) -> tf.data.Dataset:
+    """Batches for training, shuffled anew in each pass, without end.
+
+    A batch is a function of the seed and of its number alone, so that a resumed run goes on from
+    any step at no cost, and nothing but the examples themselves is kept in memory. The last batch
+    of a pass may be smaller.
+
+    Args:
+      examples: See `load`.
       batch_size: Examples in a global batch, over all replicas.
-      training: Shuffle anew in each pass, without end; otherwise one pass, in file order.
       seed: Of the shuffling: the same seed gives the same batches in the same order.
-      shuffle_buffer: Examples that the shuffling draws from (784 bytes each).
-      cache: File that decoded examples are kept in between passes; empty: memory.
+      start: Batches to leave out, of those that a run from the beginning would take.
 
     Raises:
-      FileNotFoundError: No file matches.
+      ValueError: There are no examples.
     """
-    # Decoded once, cached, then only shuffled and sliced: no parsing after the first pass.
-    examples = _records(files).batch(_PARSE_BATCH).map(decode, num_parallel_calls=tf.data.AUTOTUNE)
-    examples = examples.cache(cache)
-    if training:
-        examples = examples.unbatch().shuffle(shuffle_buffer, seed=seed).batch(batch_size).repeat()
-    else:
-        examples = examples.rebatch(batch_size)
-    return examples.prefetch(tf.data.AUTOTUNE)
+    total = len(examples[mnist.LABEL])
+    if not total:
+        raise ValueError("there are no examples to train on; check the files of the train split")
+    steps = -(-total // batch_size)
+    tensors = {name: tf.constant(values) for name, values in examples.items()}
+
+    def one_order(number: tf.Tensor) -> tf.data.Dataset:
+        # One permutation for a pass, then slices of it. `shuffle` over single examples takes four
+        # times as long, and a run that resumes would have to repeat it from the start.
+        order = tf.random.experimental.stateless_shuffle(tf.range(total), [seed, number])
+        firsts = tf.data.Dataset.range(0, total, batch_size)
+        return firsts.map(lambda first: order[first : first + batch_size])
+
+    def gather(rows: tf.Tensor) -> dict[str, tf.Tensor]:
+        return {name: tf.gather(values, rows) for name, values in tensors.items()}
+
+    rows = tf.data.Dataset.range(start // steps, tf.int64.max).flat_map(one_order)
+    rows = rows.skip(start % steps)
+    return rows.map(gather, num_parallel_calls=tf.data.AUTOTUNE).prefetch(tf.data.AUTOTUNE)
 
 
-def count(files: str | Sequence[str]) -> int:
-    """Number of examples in the files.
-
-    Raises:
-      FileNotFoundError: No file matches.
-    """
-    sizes = _records(files).batch(_PARSE_BATCH).map(tf.size)
-    return int(sizes.reduce(0, lambda total, size: total + size).numpy())
+def one_pass(examples: Examples, batch_size: int) -> tf.data.Dataset:
+    """Batches of all examples in their order; the last may be smaller."""
+    return tf.data.Dataset.from_tensor_slices(dict(examples)).batch(batch_size)
 
 
 def distribute(
@@ -134,10 +161,3 @@ def pad(batch: dict[str, tf.Tensor], size: int) -> dict[str, tf.Tensor]:
         return tf.ensure_shape(tf.pad(tensor, rows), [size, *tensor.shape[1:]])
 
     return {name: fill(tensor) for name, tensor in {**batch, WEIGHT: weight}.items()}
-
-
-def _records(files: str | Sequence[str]) -> tf.data.TFRecordDataset:
-    paths = sorted(tf.io.gfile.glob(files))
-    if not paths:
-        raise FileNotFoundError(f"no TFRecord file matches {files!r}")
-    return tf.data.TFRecordDataset(paths, compression_type="GZIP")

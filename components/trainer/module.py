@@ -8,7 +8,7 @@ import keras
 import tensorflow as tf
 from tfx.components.trainer.fn_args_utils import FnArgs
 
-from components import training_record
+from components import labels, training_record
 from components.trainer import (
     actions,
     controller,
@@ -23,15 +23,17 @@ from components.trainer import (
 from components.trainer import strategy as strategies
 from components.trainer.loop import TrainingLoop
 from components.trainer.settings import OptimizerSettings, TrainSettings
+from schemas import mnist
 
 log = logging.getLogger(__name__)
 
 
 def run_fn(fn_args: FnArgs) -> None:
-    """Trains on the train split, keeps the epoch that is best on the eval split, exports it.
+    """Trains, keeps the epoch with the lowest loss on the eval split, and exports it.
 
     Args:
-      fn_args: `custom_config` holds `train` (TrainSettings) and `optimizer` (OptimizerSettings);
+      fn_args: `custom_config` holds `train` (TrainSettings), `optimizer` (OptimizerSettings) and
+        `label_names` (names of the classes, in the order of their labels);
         `base_model`, where given, is the folder of the SavedModel to start from.
 
     Raises:
@@ -39,11 +41,15 @@ def run_fn(fn_args: FnArgs) -> None:
     """
     settings = TrainSettings.model_validate(fn_args.custom_config["train"])
     optimizer_settings = OptimizerSettings.model_validate(fn_args.custom_config["optimizer"])
+    label_names = fn_args.custom_config["label_names"]
     keras.utils.set_random_seed(settings.seed)
     strategy = strategies.create(settings.strategy)
     with strategy.scope():
         model = models.create(
-            settings.model, seed=settings.seed, **_model_arguments(settings, strategy)
+            settings.model,
+            num_classes=len(label_names),
+            seed=settings.seed,
+            **_model_arguments(settings, strategy),
         )
         if fn_args.base_model:
             log.info("%s", warm_start.load(model, fn_args.base_model))
@@ -57,24 +63,31 @@ def run_fn(fn_args: FnArgs) -> None:
         jit_compile=settings.jit_compile,
         class_weights=settings.class_weights,
     )
+    train, held_out = inputs.load(fn_args.train_files), inputs.load(fn_args.eval_files)
+    size = settings.batch_size
+
+    def distribute(batches: tf.data.Dataset) -> tf.distribute.DistributedDataset:
+        return inputs.distribute(strategy, batches, size)
+
     run_folder = _own(strategy, fn_args.model_run_dir)
     best = controller.fit(
         loop,
-        iter(_batches(strategy, fn_args.train_files, settings, training=True)),
-        _batches(strategy, fn_args.eval_files, settings, training=False),
-        calibration=_batches(strategy, fn_args.train_files, settings, training=False),
+        iter(distribute(inputs.training(train, size, seed=settings.seed))),
+        distribute(inputs.one_pass(held_out, size)),
+        calibration=distribute(inputs.one_pass(train, size)),
         epochs=settings.epochs,
-        steps_per_epoch=-(-inputs.count(fn_args.train_files) // settings.batch_size),
+        steps_per_epoch=-(-len(train[mnist.LABEL]) // size),
         patience=settings.patience,
         actions=[
             actions.require_finite,
             actions.log_progress,
             actions.TensorBoard(run_folder),
-            actions.History(f"{run_folder}/history.jsonl"),
+            actions.History(f"{run_folder}/{actions.HISTORY}"),
         ],
     )
     folder = _own(strategy, fn_args.serving_model_dir)
     signatures.export(model, folder)
+    labels.write(folder, label_names)
     training_record.write(
         folder,
         training_record.TrainingRecord(
@@ -97,12 +110,3 @@ def _own(strategy: tf.distribute.Strategy, folder: str) -> str:
     resolver = strategy.cluster_resolver
     first = resolver is None or resolver.task_id in (None, 0)
     return folder if first else tempfile.mkdtemp()
-
-
-def _batches(
-    strategy: tf.distribute.Strategy, files: list[str], settings: TrainSettings, *, training: bool
-) -> tf.distribute.DistributedDataset:
-    batches = inputs.dataset(
-        files, batch_size=settings.batch_size, training=training, seed=settings.seed
-    )
-    return inputs.distribute(strategy, batches, settings.batch_size)

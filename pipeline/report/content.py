@@ -1,15 +1,15 @@
 """Everything that the report says, gathered from a finished run."""
 
-import json
 import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from tfx.dsl.io import fileio
+from tfx.utils import path_utils
 
-from components import baseline
+from components import baseline, labels
+from components.trainer import actions
 from components.trainer.actions import Epoch
 from pipeline import verdict
 from pipeline.config import Settings
@@ -20,7 +20,6 @@ from pipeline.report.predictions import Mistake
 from pipeline.report.runs import Run
 from pipeline.report.tables import Cell, Class, Node
 from pipeline.verdict import Metrics
-from schemas import mnist
 
 WORST = 36
 
@@ -89,17 +88,17 @@ def gather(folder: Path) -> Content:
       RunError: The run's record is not whole.
     """
     run = runs.load(folder)
-    names = mnist.CLASS_NAMES
+    model = run.output("Trainer", "model")
+    names = labels.read(path_utils.serving_model_path(model.uri))
     metrics, pushed_metrics = verdict.read_metrics(run.output("Evaluator", "evaluation").uri)
     pushed_model = run.output("Baseline", "model")
     examples = predictions.read_examples(run.output("MnistExampleGen", "examples"))
-    answers = predictions.predict(run.output("Trainer", "model"), examples)
+    answers = predictions.predict(model, examples)
     paired = None
     # A model that is not new is the pushed one: there is nothing to compare.
     if pushed_metrics and run.outcome.nothing_new is None:
         paired = PairedTest.of(answers.right, predictions.predict(pushed_model, examples).right)
-    history = _history(run.output("Trainer", "model_run").uri)
-    _, exported = max((epoch.eval["accuracy"], epoch.number) for epoch in history)
+    history = tuple(actions.read_history(run.output("Trainer", "model_run").uri))
     differences = reproduction.differences(run.settings, Settings().model_dump(mode="json"))
     return Content(
         run=run,
@@ -110,7 +109,7 @@ def gather(folder: Path) -> Content:
         paired=paired,
         disagreement=int(np.abs(metrics.confusion - answers.confusion).sum()) // 2,
         history=history,
-        exported=exported,
+        exported=actions.best(history).number,
         classes=tables.classes(names, metrics, pushed_metrics),
         confusion=tables.confusion(metrics.confusion),
         calibration=Calibration.of(answers.confidence, answers.right),
@@ -127,8 +126,3 @@ def gather(folder: Path) -> Content:
 
 def _accuracy(metrics: Metrics) -> Share:
     return Share.measured(int(metrics.confusion.trace()), metrics.examples)
-
-
-def _history(model_run: str) -> tuple[Epoch, ...]:
-    with fileio.open(os.path.join(model_run, "history.jsonl")) as file:
-        return tuple(Epoch(**json.loads(line)) for line in file)

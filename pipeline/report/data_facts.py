@@ -1,5 +1,6 @@
 """What a run learned about its data, and how that differs from the run before."""
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -13,7 +14,17 @@ from pipeline.report.runs import Record
 from schemas import mnist
 
 # Parameters of the ExampleGen that decide which examples are in which split.
-_DECISIVE = ("fingerprint", "eval_examples", "train_limit", "test_limit")
+_DECISIVE = (
+    "fingerprint",
+    "num_classes",
+    "first_label",
+    "transposed",
+    "eval_examples",
+    "train_limit",
+    "test_limit",
+)
+# Parameter of DataGate.
+_NAMES = "label_names"
 
 Counts = Mapping[str, Mapping[str, int]]  # split -> class -> examples
 
@@ -54,7 +65,7 @@ class Drift:
     def between(cls, before: Record, now: Record) -> "Drift":
         """The drift from an earlier run to a later one."""
         identities = [
-            [run.nodes["MnistExampleGen"].parameters[name] for name in _DECISIVE]
+            [run.nodes["MnistExampleGen"].parameters.get(name) for name in _DECISIVE]
             for run in (before, now)
         ]
         earlier, later = class_counts(before), class_counts(now)
@@ -70,12 +81,14 @@ class Drift:
 
 
 def drift(run: Record) -> Drift | None:
-    """The drift since the run before; None where that is none, or its statistics are gone."""
+    """The drift since the run before; None where there is none, or its statistics are gone."""
     folder = runs.previous(run.folder)
     if folder is None:
         return None
     before = runs.load_record(folder)
-    if "StatisticsGen" not in before.nodes or not fileio.exists(_statistics(before).uri):
+    # A run of an earlier version did not name its classes.
+    named = "DataGate" in before.nodes and _NAMES in before.nodes["DataGate"].parameters
+    if not named or not fileio.exists(_statistics(before).uri):
         return None
     return Drift.between(before, run)
 
@@ -83,8 +96,9 @@ def drift(run: Record) -> Drift | None:
 def class_counts(run: Record) -> Counts:
     """Examples of each class in each split."""
     statistics = _statistics(run)
+    names = json.loads(run.nodes["DataGate"].parameters[_NAMES])
     return {
-        split: data_gate.class_counts(data_gate.read_statistics(statistics, split))
+        split: data_gate.class_counts(data_gate.read_statistics(statistics, split), names)
         for split in mnist.SPLITS
     }
 

@@ -90,11 +90,8 @@ class Mistake:
 def read_examples(examples: artifact.Artifact) -> Examples:
     """Reads the test split of an Examples artifact."""
     files = os.path.join(artifact_utils.get_split_uri([examples], _SPLIT), "*")
-    batches = list(inputs.dataset(files, batch_size=_BATCH, training=False).as_numpy_iterator())
-    return Examples(
-        np.concatenate([batch[mnist.IMAGE] for batch in batches]),
-        np.concatenate([batch[mnist.LABEL] for batch in batches]),
-    )
+    found = inputs.load(files)
+    return Examples(found[mnist.IMAGE], found[mnist.LABEL])
 
 
 def predict(model: artifact.Artifact, examples: Examples) -> Predictions:

@@ -2,23 +2,20 @@
 
 import numpy as np
 import pytest
-import tensorflow as tf
 
 from benchmarks import optimizers as benchmark
-from components.trainer import optimizers
-from schemas import mnist
+from components.trainer import inputs, optimizers
+from schemas import data_sets, mnist
 
 RNG = np.random.default_rng(0)
 
 
 @pytest.fixture(scope="module")
-def examples() -> tf.data.Dataset:
+def examples() -> inputs.Examples:
     """Images whose class is how bright they are; 300, so that the last batch is a partial one."""
-    labels = np.arange(300) % mnist.CLASSES
+    labels = np.arange(300) % data_sets.MNIST.num_classes
     images = np.broadcast_to(25 * labels[:, None, None], (300, mnist.HEIGHT, mnist.WIDTH))
-    return tf.data.Dataset.from_tensor_slices(
-        {mnist.IMAGE: images.astype("uint8"), mnist.LABEL: labels.astype("int64")}
-    )
+    return {mnist.IMAGE: images.astype("uint8"), mnist.LABEL: labels.astype("int64")}
 
 
 @pytest.mark.parametrize("contender", benchmark.CONTENDERS, ids=lambda c: c.name)

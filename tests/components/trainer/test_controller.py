@@ -57,14 +57,14 @@ def test_the_model_ends_with_the_weights_of_the_best_epoch(strategy):
     loop = make_loop(strategy, learning_rate=0.3)
     told = []
     best = fit(strategy, loop, epochs=6, patience=6, actions=[told.append])
-    assert best.eval["accuracy"] == max(epoch.eval["accuracy"] for epoch in told)
+    assert best.eval["loss"] == min(epoch.eval["loss"] for epoch in told)
     assert loop.evaluate(batches(strategy, training=False)) == pytest.approx(best.eval)
 
 
 def test_training_stops_early(strategy):
     told = []
     # Weights that do not move are no better after the first epoch, nor worse: the later of equals
-    # counts as the best, so the accuracy must fall, which a wild learning rate takes care of.
+    # counts as the best, so the loss must rise, which a wild learning rate takes care of.
     fit(
         strategy,
         make_loop(strategy, learning_rate=1e6),

@@ -16,10 +16,17 @@ def serialize(image: bytes, label: int | None) -> bytes:
 
 
 @pytest.fixture
-def files(tmp_path, examples):
-    """Two files, of 7 and 4 examples; the first pixel is the number of the example."""
+def numbered(examples):
+    """11 examples; the first pixel is the number of the example."""
     data = examples(11)
     data["image"][:, 0, 0] = np.arange(11)
+    return data
+
+
+@pytest.fixture
+def files(tmp_path, numbered):
+    """Two files, of 7 and 4 examples."""
+    data = numbered
     paths = []
     for name, rows in [("a.gz", range(7)), ("b.gz", range(7, 11))]:
         paths.append(str(tmp_path / name))
@@ -58,44 +65,58 @@ def test_decode_refuses_an_image_of_the_wrong_size(size):
         inputs.decode(tf.constant(serialized))
 
 
-def test_one_pass_keeps_order_and_the_partial_batch(files):
+def test_load_keeps_the_order_of_the_files(files, tmp_path):
     paths, data = files
-    batches = inputs.dataset(paths, batch_size=4, training=False)
+    for pattern in (paths, str(tmp_path / "*.gz")):
+        loaded = inputs.load(pattern)
+        assert loaded["image"].dtype == np.uint8 and loaded["label"].dtype == np.int64
+        np.testing.assert_array_equal(loaded["image"], data["image"])
+        np.testing.assert_array_equal(loaded["label"], data["label"])
+
+
+def test_load_without_a_file(tmp_path):
+    with pytest.raises(FileNotFoundError, match="no TFRecord file matches"):
+        inputs.load(str(tmp_path / "none-*"))
+
+
+def test_a_file_without_examples(tmp_path):
+    with tf.io.TFRecordWriter(str(tmp_path / "empty.gz"), "GZIP"):
+        pass
+    loaded = inputs.load(str(tmp_path / "*"))
+    assert loaded["image"].shape == (0, 28, 28) and loaded["label"].shape == (0,)
+    with pytest.raises(ValueError, match="no examples to train on"):
+        inputs.training(loaded, 4, seed=0)
+
+
+def test_one_pass_keeps_order_and_the_partial_batch(numbered):
+    batches = inputs.one_pass(numbered, 4)
     assert order(batches) == [[0, 1, 2, 3], [4, 5, 6, 7], [8, 9, 10]]
-    labels = np.concatenate([batch["label"] for batch in batches])
-    np.testing.assert_array_equal(labels, data["label"])
 
 
-def test_training_shuffles_anew_in_each_pass_and_repeats_by_its_seed(files):
-    paths, _ = files
-    batches = inputs.dataset(paths, batch_size=4, training=True, seed=3)
-    first = order(batches, 6)
+def test_training_shuffles_anew_in_each_pass_and_repeats_by_its_seed(numbered):
+    first = order(inputs.training(numbered, 4, seed=3), 6)
     assert [len(batch) for batch in first] == [4, 4, 3, 4, 4, 3]
     passes = [list(itertools.chain(*first[:3])), list(itertools.chain(*first[3:]))]
     assert passes[0] != passes[1] and passes[0] != list(range(11))
     assert sorted(passes[0]) == sorted(passes[1]) == list(range(11))
-    assert first == order(inputs.dataset(paths, batch_size=4, training=True, seed=3), 6)
-    assert first != order(inputs.dataset(paths, batch_size=4, training=True, seed=4), 6)
+    assert first == order(inputs.training(numbered, 4, seed=3), 6)
+    assert first != order(inputs.training(numbered, 4, seed=4), 6)
 
 
-def test_cache_in_a_file(files, tmp_path):
-    paths, _ = files
-    cached = inputs.dataset(paths, batch_size=4, training=False, cache=str(tmp_path / "cache"))
-    assert order(cached) == order(cached) == [[0, 1, 2, 3], [4, 5, 6, 7], [8, 9, 10]]
-    assert list(tmp_path.glob("cache*"))
+@pytest.mark.parametrize("start", range(7))
+def test_training_goes_on_from_any_step(numbered, start):
+    whole = order(inputs.training(numbered, 4, seed=3), 10)
+    assert order(inputs.training(numbered, 4, seed=3, start=start), 10 - start) == whole[start:]
 
 
-def test_pattern_and_count(files, tmp_path):
-    paths, _ = files
-    assert inputs.count(paths) == inputs.count(str(tmp_path / "*.gz")) == 11
-
-
-@pytest.mark.parametrize(
-    "use", [inputs.count, lambda f: inputs.dataset(f, batch_size=1, training=False)]
-)
-def test_no_file(tmp_path, use):
-    with pytest.raises(FileNotFoundError, match="no TFRecord file matches"):
-        use(str(tmp_path / "none-*"))
+def test_every_place_of_a_pass_sees_every_example():
+    numbered = {"image": np.zeros([7, 28, 28], np.uint8), "label": np.arange(7)}
+    batches = inputs.training(numbered, 7, seed=0).take(2000)
+    orders = np.array([batch["label"] for batch in batches])
+    for place in range(7):
+        counts = np.bincount(orders[:, place], minlength=7)
+        # Binomial(2000, 1/7): mean 286, standard deviation 16.
+        assert np.all(np.abs(counts - 2000 / 7) < 5 * 16), counts
 
 
 def test_pad():
@@ -110,10 +131,9 @@ def test_pad():
 
 @pytest.mark.parametrize("name", ["default", "one_device", "mirrored:4"])
 @pytest.mark.parametrize("padded", [True, False])
-def test_distribute_gives_each_example_to_one_replica(files, name, padded):
-    paths, _ = files
+def test_distribute_gives_each_example_to_one_replica(numbered, name, padded):
     strategy = strategies.create(name)
-    batches = inputs.dataset(paths, batch_size=6, training=False)
+    batches = inputs.one_pass(numbered, 6)
     seen, sizes = [], []
     for batch in inputs.distribute(strategy, batches, 6, padded=padded):
         parts = [strategy.experimental_local_results(value) for value in batch.values()]

@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.report import data_facts
+from pipeline.report import data_facts, runs
 from pipeline.report.data_facts import Drift
 from pipeline.report.runs import Node, Record
 
@@ -62,3 +62,15 @@ def test_data_are_the_same_when_files_and_splits_are(change, same, monkeypatch):
     assert drift.same is same
     [shift] = drift.shifts  # Only the train split is in both.
     assert (shift.split, shift.name, shift.now) == ("train", "7", 0.25)
+
+
+def test_a_run_before_that_stopped_early_or_did_not_name_its_classes_is_not_compared(monkeypatch):
+    monkeypatch.setattr(runs, "previous", lambda folder: folder)
+    for nodes in ({}, {"DataGate": Node({}, {})}):
+        before = Record(Path("logs", "before"), "", {}, nodes)
+        monkeypatch.setattr(runs, "load_record", lambda folder, before=before: before)
+        assert data_facts.drift(record("now")) is None
+
+
+def test_the_first_run_has_nothing_to_be_compared_with(tmp_path):
+    assert data_facts.drift(Record(tmp_path / "logs" / "now", "", {}, {})) is None
