@@ -12,7 +12,7 @@ unexport PYTHONDONTWRITEBYTECODE
 export PYTHONPYCACHEPREFIX := $(CURDIR)/.cache/pycache
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run smoke serve doctor tensorboard verify test test-browser bench fuzz audit licences lint lock clean
+.PHONY: help setup run smoke report serve doctor tensorboard verify test test-browser bench fuzz audit licences lint lock clean
 
 help:  ## List the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1\t\2/p' $(MAKEFILE_LIST) | while IFS="$$(printf '\t')" read -r name text; do printf '  make %-12s %s\n' "$$name" "$$text"; done
@@ -29,6 +29,9 @@ run: $(READY)  ## Run the whole pipeline on MNIST
 
 smoke: $(READY)  ## Run the pipeline on a small part of the data
 	@$(RUN) -m pipeline run --config smoke $(foreach pair,$(SET),--set $(pair))
+
+report: $(READY)  ## Make the report of the last run anew
+	@$(RUN) -m pipeline report $(foreach pair,$(SET),--set $(pair))
 
 serve: $(READY)  ## Draw digits for the pushed model, in a browser
 	@$(RUN) -m pipeline serve $(foreach pair,$(SET),--set $(pair))

@@ -63,7 +63,7 @@ def DataGate(
     for split in splits:
         split_statistics = read_statistics(statistics, split)
         split_problems = data_problems.describe(
-            split_statistics, _read_anomalies(anomalies, split), contract
+            split_statistics, read_anomalies(anomalies, split), contract
         )
         problems += [f"{split} split: {problem}" for problem in split_problems]
         if not split_problems:
@@ -98,7 +98,8 @@ def read_statistics(
     return stats_artifact_utils.load_statistics(statistics, split).proto().datasets[0]
 
 
-def _read_anomalies(anomalies: artifact.Artifact, split: str) -> anomalies_pb2.Anomalies:
+def read_anomalies(anomalies: artifact.Artifact, split: str) -> anomalies_pb2.Anomalies:
+    """What ExampleValidator found in a split."""
     folder = artifact_utils.get_split_uri([anomalies], split)
     with fileio.open(os.path.join(folder, _ANOMALIES_FILE), "rb") as file:
         return anomalies_pb2.Anomalies.FromString(file.read())

@@ -1,16 +1,14 @@
 """In what settings differ: from the defaults, or from another run's. No TensorFlow here."""
 
-import json
 import shlex
 from collections.abc import Mapping
 from typing import Any
 
-import yaml
 from pydantic import BaseModel
 
-from pipeline.config import Settings
+from pipeline.config import Settings, to_yaml
 
-# What decides which model comes out and whether it is pushed.
+# Sections of the settings.
 _DECISIVE = ("data", "evaluate", "optimizer", "train")
 # Where things lie on one machine.
 PLACES = frozenset({"data.directory", "root"})
@@ -57,19 +55,19 @@ def between(before: Mapping[str, Any], now: Mapping[str, Any]) -> dict[str, tupl
     }
 
 
-def command(settings: Settings) -> str:
-    """The command that trains and evaluates with these settings, one setting a line."""
+def decisive(settings: Settings) -> dict[str, Any]:
+    """Of what is not the default: what decides which model comes out and whether it is pushed."""
     changed = from_defaults(settings.model_dump(mode="json"))
-    options = [
-        f"--set {shlex.quote(f'{key}={text(value)}')}"
-        for key, value in changed.items()
-        if key.partition(".")[0] in _DECISIVE
-    ]
+    return {key: value for key, value in changed.items() if key.partition(".")[0] in _DECISIVE}
+
+
+def command(changed: Mapping[str, Any]) -> str:
+    """The command that runs with the defaults but for some settings, one setting a line."""
+    options = [f"--set {shlex.quote(f'{key}={text(value)}')}" for key, value in changed.items()]
     return " \\\n  ".join(["python -m pipeline run", *options])
 
 
 def text(value: Any) -> str:
-    """A value as `--set` reads it back."""
-    if isinstance(value, str) and value and yaml.safe_load(value) == value:
-        return value
-    return json.dumps(value)
+    """A value as YAML in one line, the way `--set` reads it back."""
+    in_one_line = to_yaml(value, default_flow_style=True, width=float("inf"))
+    return in_one_line.removesuffix("\n").removesuffix("\n...")

@@ -88,6 +88,28 @@ def drift(
 
 
 @app.command()
+def report(
+    name: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="RUN", help="A folder's name under ROOT/logs; the last run if none."
+        ),
+    ] = None,
+    config: Config = None,
+    overrides: Set = None,
+) -> None:
+    """Make the report of a finished run anew, and print its path."""
+    root = Path(settings_of(config, overrides).root)
+    from pipeline.report import page, runs
+
+    try:
+        path = page.write(runs.find(root, name))
+    except runs.RunError as error:
+        raise usage_error(error) from None
+    typer.echo(path)
+
+
+@app.command()
 def rollback(
     version: Annotated[int, typer.Argument(help="A version at the push destination.")],
     config: Config = None,

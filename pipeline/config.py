@@ -26,9 +26,13 @@ class _Loader(yaml.SafeLoader):
     """YAML 1.1 takes 1e-3, without a point, for text; everybody means a number."""
 
 
-_Loader.add_implicit_resolver(
-    "tag:yaml.org,2002:float", re.compile(r"[-+]?\d+[eE][-+]?\d+"), list("-+0123456789")
-)
+class _Dumper(yaml.SafeDumper):
+    """Puts text that `_Loader` would take for a number between quotes."""
+
+
+_NUMBER = "tag:yaml.org,2002:float", re.compile(r"[-+]?\d+[eE][-+]?\d+"), list("-+0123456789")
+_Loader.add_implicit_resolver(*_NUMBER)
+_Dumper.add_implicit_resolver(*_NUMBER)
 
 
 class ConfigError(ValueError):
@@ -110,7 +114,12 @@ class Settings(Section):
 
     def as_yaml(self) -> str:
         """The settings as a YAML file that `load` reads back."""
-        return yaml.safe_dump(self.model_dump(mode="json"), sort_keys=False, allow_unicode=True)
+        return to_yaml(self.model_dump(mode="json"))
+
+
+def to_yaml(value: Any, **style: Any) -> str:
+    """A value as YAML that `load` reads back; `style` is PyYAML's."""
+    return yaml.dump(value, Dumper=_Dumper, sort_keys=False, allow_unicode=True, **style)
 
 
 def load(

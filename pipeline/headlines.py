@@ -1,13 +1,11 @@
 """One line on what each node gave, for the console."""
 
 import json
-import os
 from collections.abc import Callable
-
-from tfx.dsl.io import fileio
 
 from components import baseline, evaluator
 from components.model_check import reason_not_blessed
+from components.trainer import actions
 
 Outputs = dict  # key -> list of artifacts
 
@@ -42,10 +40,8 @@ def _baseline(outputs: Outputs) -> str:
 
 
 def _trainer(outputs: Outputs) -> str:
-    with fileio.open(os.path.join(outputs["model_run"][0].uri, "history.jsonl")) as file:
-        epochs = [json.loads(line) for line in file]
-    best = min(epochs, key=lambda epoch: (epoch["eval"]["loss"], -epoch["number"]))
-    return f"eval accuracy {best['eval']['accuracy']:.2%} in epoch {best['number']}"
+    epoch = actions.best(actions.read_history(outputs["model_run"][0].uri))
+    return f"eval accuracy {epoch.eval['accuracy']:.2%} in epoch {epoch.number}"
 
 
 def _evaluator(outputs: Outputs) -> str:

@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Literal, Protocol
 
+from pipeline.memory import PeakMemory
+
 State = Literal["done", "cached"]
 
 
@@ -24,11 +26,19 @@ class Listener(Protocol):
 
 @dataclass(frozen=True)
 class NodeResult:
-    """What one node gave: its output artifacts by key."""
+    """What one node gave and took.
+
+    Attributes:
+      state: How it ended.
+      seconds: How long it took.
+      outputs: Its output artifacts by key.
+      peak_memory: The most resident memory of this process while it ran, in bytes.
+    """
 
     state: State
     seconds: float
     outputs: dict
+    peak_memory: int
 
 
 class NodeFailedError(RuntimeError):
@@ -74,7 +84,7 @@ def run_nodes(tfx_pipeline, run_id: str, listener: Listener, headline) -> dict[s
         listener.started(name)
         start = time.monotonic()
         try:
-            with _no_command_line():
+            with PeakMemory() as memory, _no_command_line():
                 execution = launcher.Launcher(
                     pipeline_node=node,
                     mlmd_connection=metadata.Metadata(connection),
@@ -88,7 +98,7 @@ def run_nodes(tfx_pipeline, run_id: str, listener: Listener, headline) -> dict[s
             listener.failed(name, time.monotonic() - start)
             raise NodeFailedError(name, plain(error)) from error
         seconds = time.monotonic() - start
-        results[name] = NodeResult(state, seconds, outputs)
+        results[name] = NodeResult(state, seconds, outputs, memory.bytes)
         listener.finished(name, state, seconds, headline(name, outputs))
     return results
 

@@ -120,7 +120,7 @@ def create_pipeline(settings: Settings, observed: Observed) -> Pipeline:
             name=settings.name,
             data_set=settings.data.set,
             source=settings.data.source,
-            command=changes.command(settings),
+            command=changes.command(changes.decisive(settings)),
             thresholds=settings.evaluate.model_dump(),
         ),
     )

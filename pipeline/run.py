@@ -2,6 +2,7 @@
 
 import json
 import logging
+import textwrap
 import time
 from datetime import datetime, timezone
 from pathlib import Path
@@ -13,7 +14,9 @@ from components.files import write_whole
 from pipeline import data, lock
 from pipeline.config import ConfigError, Settings
 from pipeline.console import NodeTable
-from pipeline.local_runner import NodeFailedError, output_to, run_nodes
+from pipeline.local_runner import NodeFailedError, output_to, plain, run_nodes
+
+log = logging.getLogger(__name__)
 
 OK, FAILED, WRONG_SETTINGS, REFUSED, INTERRUPTED = 0, 1, 2, 3, 130
 
@@ -97,14 +100,33 @@ def _conclude(console: Console, folder: Path, results: dict, start: float) -> in
         console.print(f"Warning: {warning}", style="yellow", markup=False, soft_wrap=True)
     outcome = Outcome.of(results)
     nodes = {
-        node: {"state": result.state, "seconds": round(result.seconds, 2)}
+        node: {
+            "state": result.state,
+            "seconds": round(result.seconds, 2),
+            "peak_memory": result.peak_memory,
+        }
         for node, result in results.items()
     }
     seconds = _write_result(folder, start, {**outcome.as_dict(), "nodes": nodes})
     style = "bold green" if outcome.accepted else "bold yellow"
     console.print(f"\n{outcome.sentence()}", style=style, markup=False, soft_wrap=True)
     console.print(f"{seconds:.0f} s in all; settings and log: {folder}", soft_wrap=True)
+    _report(console, folder)
     return OK if outcome.accepted else REFUSED
+
+
+def _report(console: Console, folder: Path) -> None:
+    """Makes the report; whatever goes wrong with it, the run has ended well already."""
+    try:
+        with console.status("writing the report"):
+            from pipeline.report import page
+
+            path = page.write(folder)
+    except (Exception, KeyboardInterrupt) as error:
+        log.exception("the report could not be made")
+        _print_error(console, f"No report: {textwrap.shorten(plain(error), 300)}")
+    else:
+        console.print(f"Report: {path}", soft_wrap=True)
 
 
 def _print_error(console: Console, text: str) -> None:

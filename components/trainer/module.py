@@ -85,7 +85,7 @@ def run_fn(fn_args: FnArgs) -> None:
             actions.require_finite,
             actions.log_progress,
             actions.TensorBoard(run_folder),
-            actions.History(f"{run_folder}/history.jsonl"),
+            actions.History(f"{run_folder}/{actions.HISTORY}"),
         ],
     )
     folder = _own(strategy, fn_args.serving_model_dir)

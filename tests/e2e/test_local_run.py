@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 from dataclasses import dataclass
+from importlib import metadata
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +14,7 @@ import pytest
 from components import idx, mnist_files
 from pipeline import data
 from pipeline.data_settings import DataSettings
+from tests.pipeline.report.html import Page
 from tests.support import secrets
 
 REPOSITORY = Path(__file__).parents[2]
@@ -50,16 +52,19 @@ class Workplace:
             *settings,
         ]
         flags = [flag for setting in overrides for flag in ("--set", setting)]
-        process = subprocess.run(
-            [sys.executable, "-m", "pipeline", "run", "--config", "smoke", *flags],
+        process = self.call("run", "--config", "smoke", *flags, **environment)
+        new = sorted(set(self._runs()) - before)
+        return Run(process.returncode, process.stdout + process.stderr, new[0] if new else None)
+
+    def call(self, *arguments: str, **environment: str) -> subprocess.CompletedProcess:
+        return subprocess.run(
+            [sys.executable, "-m", "pipeline", *arguments],
             cwd=self.folder,
             env={**os.environ, **self.secrets, "PYTHONPATH": str(REPOSITORY), **environment},
             capture_output=True,
             text=True,
             check=False,
         )
-        new = sorted(set(self._runs()) - before)
-        return Run(process.returncode, process.stdout + process.stderr, new[0] if new else None)
 
     @property
     def serving(self) -> Path:
@@ -107,6 +112,33 @@ def test_the_console_has_a_line_for_each_node_and_no_noise(first):
         assert any(line.startswith(node) and " done " in line for line in lines)
     assert len(lines) < 20
     assert (first.folder / "log.txt").stat().st_size > 10_000
+
+
+def test_the_report_is_there_and_the_last_line_names_it(first):
+    path = first.folder / "report.html"
+    assert first.output.strip().splitlines()[-1] == f"Report: {path}"
+    page = Page(path.read_text())
+    assert f"{first.result['accuracy']:.2%}" in page.text
+    assert "there is no model to compare this one with" in page.text
+    assert "asked again for this page" not in page.text  # It says what the Evaluator says.
+    mistakes = round(1000 * (1 - first.result["accuracy"]))
+    assert f"{mistakes} of 1,000 test examples" in page.text
+    assert len(page.of("img")) == min(mistakes, 36)
+    assert "schedule_free_adamw, with its defaults" in page.text
+    assert "every split is as the schema says" in page.text
+    versions = [metadata.version(name) for name in ("tensorflow", "tfx")]
+    assert "TensorFlow {} TFX {}".format(*versions) in page.text
+    assert path.stat().st_size < 500_000
+
+
+def test_the_report_command_makes_the_same_report_again(workplace, first):
+    path = first.folder / "report.html"
+    before = path.read_text()
+    path.unlink()
+    again = workplace.call("report", first.folder.name, "--set", f"root={workplace.folder}/runs")
+    assert again.returncode == 0, again.stderr
+    assert again.stdout == f"{path}\n"
+    assert path.read_text() == before
 
 
 def test_the_settings_are_kept_with_the_run(workplace, first):
@@ -204,6 +236,10 @@ def test_the_second_run_compares_with_the_pushed_model_and_pushes_nothing(workpl
     assert {node for node, state in second.states.items() if state == "cached"} >= TRAINED
     assert f"identical to pushed version {first.result['version']}" in second.output
     assert len(workplace.versions()) == 1
+    report = Page((second.folder / "report.html").read_text())
+    assert f"This model is the pushed version {first.result['version']} itself" in report.text
+    assert f"The same data as in run {first.folder.name}" in report.text
+    assert "the Trainer was served from the cache" in report.text
 
 
 def test_the_third_run_is_served_from_the_cache(third):
@@ -229,6 +265,10 @@ def test_a_worse_model_is_refused_and_the_run_says_by_how_much(workplace, third)
     assert worse.states["MnistExampleGen"] == "cached"
     assert worse.states["Trainer"] == "done"
     assert len(workplace.versions()) == 1
+    report = Page((worse.folder / "report.html").read_text())
+    assert "Refused, nothing was pushed: accuracy 0." in report.text
+    assert "McNemar’s exact test: p" in report.text
+    assert "pushed before" in report.text  # In the figure.
 
 
 def test_anomalies_stop_the_run_before_training(tmp_path):

@@ -43,12 +43,14 @@ def test_settings_of_an_older_version_can_be_compared():
         ["train.epochs=3", "optimizer.name=keras:Adam", "optimizer.learning_rate=1e-3"],
         ["data.source=/tmp/my data's folder", "evaluate.min_accuracy=0.9"],
         ["train.gradients=[{name: clip_by_global_norm, max_norm: 1.0}]", "train.jit_compile=true"],
+        ["data.sha256={a-b.gz: abc, c.d: def}", "data.source=https://example.org/a&b"],
+        ["data.source='1e-3'", "optimizer.amsgrad=true", "optimizer.name=keras:Adam"],
         ["train.class_weights={1: 2.5}", 'train.model_arguments={name: "1e-3"}'],
     ],
 )
 def test_the_command_gives_the_settings_back(overrides):
     made = settings(*overrides, "push.destination=/serving", "cache=false", "name=other")
-    words = shlex.split(changes.command(made).replace("\\\n", ""))
+    words = shlex.split(changes.command(changes.decisive(made)).replace("\\\n", ""))
     assert words[:4] == ["python", "-m", "pipeline", "run"]
     assert words[4::2] == ["--set"] * len(words[5::2])
     again = settings(*words[5::2])
@@ -57,10 +59,10 @@ def test_the_command_gives_the_settings_back(overrides):
     assert not any(word.startswith(("push", "cache", "name")) for word in words)
 
 
-@pytest.mark.parametrize("value", ["yes", "null", "3", "1.5", "", "[a]", "a: b"])
+@pytest.mark.parametrize("value", ["yes", "null", "3", "1.5", "", "[a]", "a: b", "1e-3", "a\nb"])
 def test_text_that_looks_like_something_else_stays_text(value):
     made = settings().model_copy(
         update={"data": settings().data.model_copy(update={"source": value})}
     )
-    words = shlex.split(changes.command(made).replace("\\\n", ""))
+    words = shlex.split(changes.command(changes.decisive(made)).replace("\\\n", ""))
     assert settings(*words[5::2]).data.source == value

@@ -51,6 +51,14 @@ def test_printed_settings_load_to_the_same(tmp_path):
     assert settings.optimizer.arguments == {"momentum": 0.5}
 
 
+@pytest.mark.parametrize("text", ["1e-3", "-2E5", "0.5", "null", "true"])
+def test_printed_text_that_looks_like_something_else_stays_text(text, tmp_path):
+    settings = Settings(data={"source": text})
+    file = tmp_path / "settings.yaml"
+    file.write_text(settings.as_yaml())
+    assert load(str(file), environment={}).data.source == text
+
+
 @pytest.mark.parametrize(
     ("override", "message"),
     [

@@ -57,6 +57,7 @@ def test_nodes_run_in_order_and_a_rerun_is_cached(tmp_path):
         ("started", "Use"),
         ("done", "Use", "hello 1"),
     ]
+    assert all(2**20 < result.peak_memory < 2**40 for result in results.values())
     again, cached = run(tmp_path, "two")
     assert [event[0] for event in again] == ["started", "cached", "started", "cached"]
     assert cached["Use"].outputs["copy"][0].uri == results["Use"].outputs["copy"][0].uri

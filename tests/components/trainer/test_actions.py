@@ -34,11 +34,12 @@ def test_a_loss_that_is_not_finite_ends_the_run(split, value):
 
 
 def test_history_is_whole_after_each_epoch(tmp_path):
-    history = actions.History(str(tmp_path / "history.jsonl"))
+    history = actions.History(str(tmp_path / actions.HISTORY))
     for number in (1, 2):
         history(epoch(number))
-        lines = (tmp_path / "history.jsonl").read_text().splitlines()
+        lines = (tmp_path / actions.HISTORY).read_text().splitlines()
         assert json.loads(lines[-1]) == dataclasses.asdict(epoch(number))
+        assert actions.read_history(str(tmp_path)) == [epoch(n + 1) for n in range(number)]
         assert len(lines) == number
 
 
@@ -57,11 +58,13 @@ def test_tensorboard_holds_each_scalar_of_both_splits(tmp_path):
 
 def test_the_best_epoch_comes_back_the_later_one_of_equals():
     weight = tf.Variable([0.0, 0.0])
-    keep = actions.KeepBest([weight], patience=2)
+    keep, kept = actions.KeepBest([weight], patience=2), []
     for number, loss in enumerate([0.5, 0.1, 0.1, 0.2], start=1):
         weight.assign([number, -number])
-        keep(epoch(number, eval_loss=loss))
+        kept.append(epoch(number, eval_loss=loss))
+        keep(kept[-1])
     assert keep.restore().number == 3
+    assert actions.best(kept).number == 3
     np.testing.assert_array_equal(weight, [3, -3])
 
 
