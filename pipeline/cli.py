@@ -10,6 +10,7 @@ from typing import Annotated
 import typer
 
 from kubeflow import cli as platforms
+from pipeline import home
 from pipeline.options import Config, Set, usage_error
 from pipeline.options import settings as settings_of
 
@@ -23,6 +24,7 @@ app = typer.Typer(
 @app.callback()
 def _quiet(context: typer.Context) -> None:
     """A TFX pipeline for MNIST-format data: ingest, validate, train, evaluate, push."""
+    home.ensure()
     if context.invoked_subcommand == "run":
         return  # Everything goes to its log.
     # What TensorFlow and the Google clients say when they are imported is no answer to a command.
@@ -35,8 +37,8 @@ def _quiet(context: typer.Context) -> None:
 def run(config: Config = None, overrides: Set = None) -> None:
     """Run the pipeline on this machine.
 
-    Exit codes: 0 pushed, or nothing new to push; 3 the model was refused; 1 a node failed;
-    2 a setting is wrong; 130 interrupted.
+    Exit codes: 0 pushed, or nothing new to push; 3 the model was refused; 1 a node failed, or the
+    run cannot start; 2 a setting is wrong; 130 interrupted.
     """
     from pipeline import run as runner
 

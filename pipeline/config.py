@@ -37,6 +37,16 @@ def _absolute(path: str) -> str:
     return path if "://" in path else os.path.abspath(os.path.expanduser(path))
 
 
+def _no_pattern(path: str) -> str:
+    found = [character for character in "*?[]\\" if character in path]
+    if found:
+        raise ValueError(
+            f"TFX finds files in it by patterns, so it must not have {' '.join(found)} in its "
+            f"name, got {path!r}"
+        )
+    return path
+
+
 # A local folder, made absolute so that metadata means the same from any working folder, or a URL.
 Folder = Annotated[str, AfterValidator(_absolute)]
 
@@ -95,7 +105,7 @@ class Settings(Section):
     """All settings of a run."""
 
     name: str = Field("mnist", pattern=r"^[a-z][a-z0-9-]{0,62}$", description="Pipeline name")
-    root: Folder = Field(
+    root: Annotated[Folder, AfterValidator(_no_pattern)] = Field(
         "runs", validate_default=True, description="Folder of artifacts, metadata and logs"
     )
     cache: bool = Field(True, description="Reuse outputs of nodes whose inputs did not change")

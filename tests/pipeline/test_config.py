@@ -107,3 +107,14 @@ def test_every_setting_is_documented():
         for name, field in section.model_fields.items():
             nested = section is Settings and name not in ("name", "root", "cache")
             assert nested or field.description, f"{section.__name__}.{name}"
+
+
+@pytest.mark.parametrize("name", ["a*", "a?", "[a]", "a\\b"])
+def test_a_root_is_not_taken_for_a_pattern(name):
+    with pytest.raises(ConfigError, match="root: TFX finds files in it by patterns"):
+        load(None, [f"root='/tmp/{name}'"], {})
+
+
+def test_a_root_may_have_an_odd_name():
+    root = '/tmp/a b#%2F ü 日本 "q" {x} a:b,c'
+    assert load(None, [f"root='{root}'"], {}).root == root

@@ -1,3 +1,7 @@
+import fcntl
+import json
+import os
+import socket
 import subprocess
 import sys
 
@@ -23,13 +27,15 @@ def test_a_second_run_is_told_who_holds_the_lock(tmp_path):
         text=True,
     ) as first:
         assert first.stdout.readline() == "held\n"
-        told = f"process {first.pid}, started 20"
+        told = f"process {first.pid} on {socket.gethostname()}, started 20"
         with pytest.raises(lock.AlreadyRunningError, match=told), lock.hold(path):
             pass
         first.kill()
         first.wait()
+        assert json.loads(path.read_text())["pid"] == first.pid  # It had no time to tidy up.
         with lock.hold(path):
-            pass
+            assert json.loads(path.read_text())["pid"] == os.getpid()
+        assert path.read_text() == ""
 
 
 def test_the_lock_is_free_after_an_error(tmp_path):
@@ -38,3 +44,11 @@ def test_the_lock_is_free_after_an_error(tmp_path):
         raise KeyError
     with lock.hold(path):
         pass
+
+
+def test_a_lock_that_nobody_signed(tmp_path):
+    path = tmp_path / "lock"
+    with path.open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        with pytest.raises(lock.AlreadyRunningError, match="a process that is just starting"):
+            lock.hold(path).__enter__()
