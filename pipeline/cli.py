@@ -125,6 +125,21 @@ def doctor(config: Config = None, overrides: Set = None) -> None:
     raise typer.Exit(physician.doctor(settings_of(config, overrides)))
 
 
+@app.command()
+def gc(
+    config: Config = None,
+    overrides: Set = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Say it, do not do it.")] = False,
+) -> None:
+    """Remove what killed runs left behind; nothing that a later run could use.
+
+    Exit codes: 0 done; 1 a run is using the folder, or something cannot be removed.
+    """
+    from pipeline import gc as collector
+
+    raise typer.Exit(collector.collect(settings_of(config, overrides), dry_run))
+
+
 @app.command("verify-replicas")
 def verify_replicas(
     out: Annotated[Path | None, typer.Option(help="Markdown file for the table.")] = None,
