@@ -1,12 +1,17 @@
 """A run that cannot end does not begin: one message, and nothing is made."""
 
+import resource
 import shutil
+import subprocess
+import sys
 import types
+from datetime import datetime, timezone
 
 import pytest
 
 from pipeline import config, preflight, run
 from pipeline.diagnosis.finding import Finding, Level
+from tests.support import unprivileged
 
 
 def make(folder, **overrides):
@@ -53,9 +58,46 @@ def test_a_run_is_refused_before_it_makes_anything(tmp_path, monkeypatch, capsys
     assert sorted(tmp_path.rglob("*")) == before
 
 
-def test_two_runs_in_one_millisecond_have_a_folder_each(tmp_path, monkeypatch):
-    from datetime import datetime, timezone
+def refused(checkout, folder, *command, **options) -> str:
+    """What the command says when it is started with a root and a destination in `folder`."""
+    flags = ["--set", f"root={folder}/runs", "--set", f"push.destination={folder}/serving"]
+    process = subprocess.run(
+        [*command, sys.executable, "-m", "pipeline", "run", *flags],
+        cwd=checkout,
+        capture_output=True,
+        text=True,
+        check=False,
+        **options,
+    )
+    assert process.returncode == run.FAILED, process.stderr
+    assert process.stdout == ""
+    return process.stderr
 
+
+@pytest.mark.parametrize("name", ["runs", "serving"])
+def test_a_folder_that_permissions_keep_a_user_from(tmp_path, pytestconfig, name):
+    closed = tmp_path / name
+    closed.mkdir(mode=0o555)
+    printed = refused(pytestconfig.rootpath, tmp_path, *unprivileged.command())
+    assert printed == (
+        f"{closed} cannot be written: Permission denied; change its permissions, or choose another "
+        f"folder than {closed} with --set\n"
+    )
+    assert list(tmp_path.iterdir()) == [closed]
+
+
+def test_a_process_that_may_not_have_the_memory(tmp_path, pytestconfig):
+    def limit():
+        resource.setrlimit(resource.RLIMIT_AS, (2 << 30, resource.RLIM_INFINITY))
+
+    printed = refused(pytestconfig.rootpath, tmp_path, preexec_fn=limit)
+    assert printed == (
+        "2.0 GiB of addresses allowed; a run needs 3.5 GiB; raise the limit: ulimit -v unlimited\n"
+    )
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_two_runs_in_one_millisecond_have_a_folder_each(tmp_path, monkeypatch):
     class Clock:
         times = iter([datetime(2026, 1, 1, tzinfo=timezone.utc)] * 3 + [datetime(2026, 1, 2)])
 
