@@ -4,14 +4,19 @@ import fcntl
 import os
 import shutil
 import sqlite3
-from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
 from pipeline import config, gc, lock
+from pipeline.cli import app
 from tests.pipeline.toy_runs import killed_run, run
 
 CACHED = {"Make": "cached", "Use": "cached", "Push": "cached"}
+
+
+# Where TFX tells an executor to keep what it needs for the moment.
+WORKING = "artifacts/Make/.system/executor_execution/4/.temp/shard"
 
 
 @pytest.fixture(scope="module")
@@ -23,6 +28,7 @@ def remains(tmp_path_factory):
     unfinished = folder / "serving" / ".unfinished-2"
     unfinished.mkdir()
     (unfinished / "saved_model.pb").write_bytes(bytes(2000))
+    (folder / WORKING).write_bytes(bytes(500))
     (folder / "logs" / "two").mkdir(parents=True)
     (folder / "logs" / "two" / ".result.json.123.unfinished").write_text("{")
     (folder / "logs" / "two" / "log.txt").write_text("the end")
@@ -30,7 +36,7 @@ def remains(tmp_path_factory):
 
 
 @pytest.fixture
-def root(remains, tmp_path, monkeypatch):
+def root(remains, tmp_path):
     """`remains` at the place where it was made, which the metadata names; restored afterwards."""
     copy = tmp_path / "copy"
     shutil.copytree(remains, copy)
@@ -54,6 +60,7 @@ def states(root):
 
 LEFT = {
     "artifacts/Make/model/4/variables/data",
+    WORKING,
     "serving/.unfinished-2/saved_model.pb",
     "logs/two/.result.json.123.unfinished",
 }
@@ -72,10 +79,11 @@ def test_removes_what_a_killed_run_left(root, capsys):
     assert capsys.readouterr().out.splitlines() == [
         "Canceled execution 4 of toy.Make: the run it was in is gone.",
         "Removed artifacts/Make/model/4 (1.0 kB): no run can use it.",
+        "Removed artifacts/Make/.system/executor_execution/4 (500 bytes): a node's working folder.",
         "Removed logs/two/.result.json.123.unfinished (1 byte): a file that was not written to its "
         "end.",
         "Removed serving/.unfinished-2 (2.0 kB): a push that was not finished.",
-        "3.0 kB freed.",
+        "3.5 kB freed.",
     ]
     assert run(root, "three", pushes=True)[0].states() == CACHED
     assert gc.collect(settings(root), dry_run=False) == gc.OK
@@ -90,7 +98,7 @@ def test_a_dry_run_says_it_and_does_nothing(root, capsys):
     out = capsys.readouterr().out
     assert "Would cancel execution 4" in out
     assert "Would remove artifacts/Make/model/4 (1.0 kB)" in out
-    assert "3.0 kB would be freed." in out
+    assert "3.5 kB would be freed." in out
 
 
 def test_what_was_found_damaged_goes(root, capsys):
@@ -148,5 +156,10 @@ def test_a_damaged_metadata_store_is_no_reason_to_remove_everything(root, capsys
 
 
 def test_no_root_is_made(tmp_path):
-    assert gc.collect(settings(tmp_path / "none"), dry_run=False) == gc.OK
-    assert not Path(tmp_path / "none").exists()
+    root = tmp_path / "none"
+    result = CliRunner().invoke(app, ["gc", "--dry-run", "--set", f"root={root}"])
+    assert (result.exit_code, result.output) == (
+        0,
+        f"Nothing to remove: {root} has no metadata store.\n",
+    )
+    assert not root.exists()
