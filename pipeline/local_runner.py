@@ -123,10 +123,10 @@ def output_to(log: Path) -> Iterator[IO[str]]:
 
 
 def plain(error: BaseException) -> str:
-    """An error in one paragraph, without the wrapping of Beam."""
+    """An error in one paragraph, without the wrapping of Beam and the queries of ML Metadata."""
     while error.__cause__ is not None:
         error = error.__cause__
-    text = str(error).split(" [while running", 1)[0].strip()
+    text = re.split(r" \[while running| query: ", str(error))[0].strip()
     text = text.removeprefix(f"{type(error).__name__}: ")
     text = re.sub(r"^(\w+\.)+\w+: ", "", text)  # module.Class:, from another process or thread
     return text or type(error).__name__

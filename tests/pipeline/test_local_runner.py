@@ -74,6 +74,7 @@ def test_output_comes_back_after_an_error(tmp_path, capfd):
         (RuntimeError("ValueError: y"), "ValueError: y"),
         (ValueError("z [while running 'A/B']"), "z"),
         (RuntimeError("tensorflow.errors.DataLossError: w"), "w"),
+        (RuntimeError("disk is full query: UPDATE `Execution`"), "disk is full"),
         (KeyboardInterrupt(), "KeyboardInterrupt"),
     ],
 )
