@@ -12,10 +12,9 @@ from rich.console import Console
 from rich.filesize import decimal
 
 from components import publishing
-from pipeline import lock
+from pipeline import lock, preflight
 from pipeline.config import Settings
 from pipeline.diagnosis import machine
-from pipeline.diagnosis.finding import Level
 
 OK, FAILED = 0, 1
 
@@ -29,8 +28,8 @@ class Garbage:
     path: Path
     why: str
 
-    def bytes(self) -> int:
-        """Its size."""
+    def size(self) -> int:
+        """In bytes."""
         files = self.path.rglob("*") if self.path.is_dir() else [self.path]
         return sum(file.lstat().st_size for file in files if not file.is_dir())
 
@@ -57,13 +56,16 @@ def collect(settings: Settings, dry_run: bool) -> int:
     if not (root / "metadata.sqlite").is_file():
         console.print(f"Nothing to remove: {root} has no metadata store.")
         return OK
-    finding = machine.metadata(settings)
     try:
-        if finding.level is Level.FAILURE:
-            raise OSError(f"{finding.text}; {finding.cure}")
+        preflight.require(settings, [machine.metadata])
         with lock.hold(root / "lock"), publishing.alone_at(settings.push.destination):
             _collect(root, settings.push.destination, dry_run, console)
-    except (lock.AlreadyRunningError, publishing.PublishError, OSError) as error:
+    except (
+        preflight.NotReadyError,
+        lock.AlreadyRunningError,
+        publishing.PublishError,
+        OSError,
+    ) as error:
         console.print(str(error), style="bold red")
         return FAILED
     return OK
@@ -83,7 +85,7 @@ def _collect(root: Path, destination: str, dry_run: bool, console: Console) -> N
     freed = 0
     verb = "Would remove" if dry_run else "Removed"
     for garbage in (*_in_root(root, store), *_at_destination(destination)):
-        size = garbage.bytes()
+        size = garbage.size()
         freed += size
         if not dry_run:
             garbage.remove()
