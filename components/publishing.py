@@ -91,16 +91,50 @@ def rollback(destination: str, version: int, clock: Callable[[], float] = time.t
         return _publish(source, destination, clock, lambda version: {})
 
 
+def unfinished(destination: str) -> list[str]:
+    """Folders at a local destination that a killed process left half-written or half-removed.
+
+    The next `publish` removes them. While a process publishes, its own is among them.
+    """
+    if not (_is_local(destination) and os.path.isdir(destination)):
+        return []
+    names = sorted(os.listdir(destination))
+    return [os.path.join(destination, name) for name in names if name.startswith(_UNFINISHED)]
+
+
+@contextlib.contextmanager
+def alone_at(destination: str) -> Iterator[None]:
+    """Keeps other processes from publishing to a local destination for the block.
+
+    Raises:
+      PublishError: Another process publishes to `destination`.
+    """
+    if not (_is_local(destination) and os.path.isdir(destination)):
+        yield  # Object stores have no locks; the numbers still keep two pushes apart.
+        return
+    descriptor = os.open(destination, os.O_RDONLY)
+    try:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise PublishError(
+                f"another process is publishing to {destination}; run again when it is done"
+            ) from None
+        yield
+    finally:
+        os.close(descriptor)
+
+
 def _publish(model: str, destination: str, clock: Callable[[], float], documents: Documents) -> int:
     version = max([int(clock()), *(taken + 1 for taken in versions.numbers(destination))])
     target = versions.path(destination, version)
     texts = documents(version)
     if _is_local(destination):
-        unfinished = _unfinished(destination, version)
-        io_utils.copy_dir(model, unfinished)
-        write_texts(unfinished, texts)
-        _flush_tree(unfinished)
-        os.rename(unfinished, target)
+        temporary = _temporary(destination, version)
+        io_utils.copy_dir(model, temporary)
+        write_texts(temporary, texts)
+        _flush_tree(temporary)
+        os.rename(temporary, target)
         _flush(destination)
     else:
         _copy_marker_last(model, target, texts)
@@ -118,16 +152,16 @@ def _prune(destination: str, keep: int) -> None:
     for version in versions.versions(destination)[:-keep]:
         folder = versions.path(destination, version)
         if _is_local(destination):
-            unfinished = _unfinished(destination, version)
-            os.rename(folder, unfinished)
-            folder = unfinished
+            temporary = _temporary(destination, version)
+            os.rename(folder, temporary)
+            folder = temporary
         else:
             fileio.remove(os.path.join(folder, versions.SAVED_MODEL))
         fileio.rmtree(folder)
         logging.info("Removed version %d from %s.", version, destination)
 
 
-def _unfinished(destination: str, version: int) -> str:
+def _temporary(destination: str, version: int) -> str:
     return os.path.join(destination, f"{_UNFINISHED}{version}")
 
 
@@ -145,30 +179,17 @@ def _copy_marker_last(model: str, target: str, texts: Mapping[str, str]) -> None
 def _exclusive(destination: str) -> Iterator[None]:
     """Lets one process at a time publish, and leaves nothing unfinished behind."""
     fileio.makedirs(destination)
-    if not _is_local(destination):
-        yield  # Object stores have no locks; the numbers still keep two pushes apart.
-        return
-    descriptor = os.open(destination, os.O_RDONLY)
-    try:
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise PublishError(
-                f"another process is publishing to {destination}; run again when it is done"
-            ) from None
-        _clear_unfinished(destination)  # Left by a process that was killed.
+    with alone_at(destination):
+        _clear(destination)  # Left by a process that was killed.
         try:
             yield
         finally:
-            _clear_unfinished(destination)
-    finally:
-        os.close(descriptor)
+            _clear(destination)
 
 
-def _clear_unfinished(destination: str) -> None:
-    for name in os.listdir(destination):
-        if name.startswith(_UNFINISHED):
-            fileio.rmtree(os.path.join(destination, name))
+def _clear(destination: str) -> None:
+    for folder in unfinished(destination):
+        fileio.rmtree(folder)
 
 
 def _is_local(path: str) -> bool:

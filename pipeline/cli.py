@@ -10,6 +10,7 @@ from typing import Annotated
 import typer
 
 from kubeflow import cli as platforms
+from pipeline import home
 from pipeline.history import cli as history
 from pipeline.options import Config, Set, usage_error
 from pipeline.options import settings as settings_of
@@ -24,6 +25,7 @@ app = typer.Typer(
 @app.callback()
 def _quiet(context: typer.Context) -> None:
     """A TFX pipeline for MNIST-format data: ingest, validate, train, evaluate, push."""
+    home.ensure()
     if context.invoked_subcommand == "run":
         return  # Everything goes to its log.
     # What TensorFlow and the Google clients say when they are imported is no answer to a command.
@@ -36,8 +38,8 @@ def _quiet(context: typer.Context) -> None:
 def run(config: Config = None, overrides: Set = None) -> None:
     """Run the pipeline on this machine.
 
-    Exit codes: 0 pushed, or nothing new to push; 3 the model was refused; 1 a node failed;
-    2 a setting is wrong; 130 interrupted.
+    Exit codes: 0 pushed, or nothing new to push; 3 the model was refused; 1 a node failed, or the
+    run cannot start; 2 a setting is wrong; 130 interrupted.
     """
     from pipeline import run as runner
 
@@ -171,6 +173,21 @@ def doctor(config: Config = None, overrides: Set = None) -> None:
     from pipeline import doctor as physician
 
     raise typer.Exit(physician.doctor(settings_of(config, overrides)))
+
+
+@app.command()
+def gc(
+    config: Config = None,
+    overrides: Set = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Say it, do not do it.")] = False,
+) -> None:
+    """Remove what killed runs left behind; nothing that a later run could use.
+
+    Exit codes: 0 done; 1 a run is using the folder, or something cannot be removed.
+    """
+    from pipeline import gc as collector
+
+    raise typer.Exit(collector.collect(settings_of(config, overrides), dry_run))
 
 
 @app.command("verify-replicas")

@@ -9,10 +9,17 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from importlib import resources
 from pathlib import Path
-from typing import Any, get_args
+from typing import Annotated, Any, get_args
 
 import yaml
-from pydantic import BaseModel, Field, ValidationError, field_validator, model_validator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    Field,
+    ValidationError,
+    field_validator,
+    model_validator,
+)
 
 from components.trainer.settings import OptimizerSettings, Section, TrainSettings
 from kubeflow.settings import KubeflowSettings, RetrainSettings, VertexSettings
@@ -40,6 +47,16 @@ class ConfigError(ValueError):
 
     def __init__(self, message: str):
         super().__init__(urls.mask(message))
+
+
+def _no_pattern(path: str) -> str:
+    found = [character for character in "*?[]\\" if character in path]
+    if found:
+        raise ValueError(
+            f"TFX finds files in it by patterns, so it must not have {' '.join(found)} in its "
+            f"name, got {path!r}"
+        )
+    return path
 
 
 class EvaluateSettings(Section):
@@ -79,7 +96,7 @@ class Settings(Section):
     """All settings of a run."""
 
     name: str = Field("mnist", pattern=r"^[a-z][a-z0-9-]{0,62}$", description="Pipeline name")
-    root: Folder = Field(
+    root: Annotated[Folder, AfterValidator(_no_pattern)] = Field(
         "runs", validate_default=True, description="Folder of artifacts, metadata and logs"
     )
     cache: bool = Field(True, description="Reuse outputs of nodes whose inputs did not change")

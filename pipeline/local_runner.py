@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import re
 import sys
 import time
 from collections.abc import Iterator
@@ -18,6 +19,8 @@ class Listener(Protocol):
     """What wants to know how the run goes."""
 
     def started(self, node: str) -> None: ...
+
+    def discarded(self, node: str, problem: str) -> None: ...
 
     def finished(self, node: str, state: State, seconds: float, headline: str) -> None: ...
 
@@ -54,7 +57,7 @@ def run_nodes(tfx_pipeline, run_id: str, listener: Listener, headline) -> dict[s
     """Runs each node of a TFX pipeline in topological order.
 
     TFX's LocalDagRunner does the same, but says only in log lines where it is, and not at all
-    which node was served from the cache.
+    which node was served from the cache. It also serves what was damaged since.
 
     Args:
       tfx_pipeline: A `tfx.orchestration.pipeline.Pipeline`.
@@ -70,6 +73,8 @@ def run_nodes(tfx_pipeline, run_id: str, listener: Listener, headline) -> dict[s
     from tfx.orchestration.local import runner_utils
     from tfx.orchestration.portable import launcher, runtime_parameter_utils
 
+    from pipeline import cache
+
     ir = compiler.Compiler().compile(tfx_pipeline)
     runtime_parameter_utils.substitute_runtime_parameter(
         ir, {constants.PIPELINE_RUN_ID_PARAMETER_NAME: run_id}
@@ -84,14 +89,18 @@ def run_nodes(tfx_pipeline, run_id: str, listener: Listener, headline) -> dict[s
         listener.started(name)
         start = time.monotonic()
         try:
+            executor_spec = runner_utils.extract_executor_spec(deployment, name)
+            for problem in cache.discard_damaged(connection, ir, node, executor_spec):
+                listener.discarded(name, problem)
             with PeakMemory() as memory, _no_command_line():
                 execution = launcher.Launcher(
                     pipeline_node=node,
                     mlmd_connection=metadata.Metadata(connection),
                     pipeline_info=ir.pipeline_info,
                     pipeline_runtime_spec=ir.runtime_spec,
-                    executor_spec=runner_utils.extract_executor_spec(deployment, name),
+                    executor_spec=executor_spec,
                     custom_driver_spec=runner_utils.extract_custom_driver_spec(deployment, name),
+                    custom_executor_operators=cache.RECORDING_OPERATORS,
                 ).launch()
             state, outputs = _outcome(connection, execution.execution_id)
         except Exception as error:  # whatever a node raises is this run's end
@@ -129,11 +138,12 @@ def output_to(log: Path) -> Iterator[IO[str]]:
 
 
 def plain(error: BaseException) -> str:
-    """An error in one paragraph, without the wrapping of Beam."""
+    """An error in one paragraph, without the wrapping of Beam and the queries of ML Metadata."""
     while error.__cause__ is not None:
         error = error.__cause__
-    text = str(error).split(" [while running", 1)[0].strip()
+    text = re.split(r" \[while running| query: ", str(error))[0].strip()
     text = text.removeprefix(f"{type(error).__name__}: ")
+    text = re.sub(r"^(\w+\.)+\w+: ", "", text)  # module.Class:, from another process or thread
     return text or type(error).__name__
 
 

@@ -4,6 +4,7 @@ import contextlib
 import fcntl
 import json
 import os
+import socket
 from collections.abc import Iterator
 from datetime import datetime
 from pathlib import Path
@@ -24,6 +25,7 @@ def hold(path: Path) -> Iterator[None]:
 
     Raises:
       AlreadyRunningError: Another process holds it.
+      OSError: The file cannot be written, or its file system has no locks.
     """
     with path.open("a+", encoding="utf-8") as file:
         try:
@@ -32,7 +34,7 @@ def hold(path: Path) -> Iterator[None]:
             raise AlreadyRunningError(_describe(file, path)) from None
         file.truncate(0)
         started = datetime.now().astimezone().isoformat(timespec="seconds")
-        json.dump({"pid": os.getpid(), "started": started}, file)
+        json.dump({"pid": os.getpid(), "host": socket.gethostname(), "started": started}, file)
         file.flush()
         yield
         file.truncate(0)
@@ -57,11 +59,11 @@ def holder(path: Path) -> int | None:
 def _describe(file, path: Path) -> str:
     file.seek(0)
     try:
-        holder = json.load(file)
-        who = f"process {holder['pid']}, started {holder['started']}"
+        held = json.load(file)
+        who = f"process {held['pid']} on {held['host']}, started {held['started']}"
     except (ValueError, KeyError):
         who = "a process that is just starting"
     return (
-        f"another run uses {path.parent} ({who}); wait for it, or choose another folder: "
+        f"another process uses {path.parent} ({who}); wait for it, or choose another folder: "
         "--set root=..."
     )

@@ -11,7 +11,7 @@ from typing import IO
 from rich.console import Console
 
 from components.files import write_whole
-from pipeline import data, lock
+from pipeline import data, lock, preflight
 from pipeline.config import ConfigError, Settings
 from pipeline.console import NodeTable
 from pipeline.local_runner import NodeFailedError, output_to, plain, run_nodes
@@ -29,7 +29,9 @@ def run(settings: Settings) -> int:
     """Runs the pipeline in this process and says how it ended; see `cli.run` for exit codes."""
     console = Console(stderr=True, highlight=False)
     try:
-        root = _writable_root(settings)
+        root = _local_root(settings)
+        preflight.require(settings)
+        root.mkdir(parents=True, exist_ok=True)
         with lock.hold(root / "lock"):
             folder = _new_run_folder(root)
             (folder / "settings.yaml").write_text(settings.as_yaml(), "utf-8")
@@ -38,7 +40,7 @@ def run(settings: Settings) -> int:
     except ConfigError as error:
         _print_error(console, str(error))
         return WRONG_SETTINGS
-    except lock.AlreadyRunningError as error:
+    except (lock.AlreadyRunningError, preflight.NotReadyError, OSError) as error:
         _print_error(console, str(error))
         return FAILED
 
@@ -133,28 +135,24 @@ def _print_error(console: Console, text: str) -> None:
     console.print(text, style="bold red", markup=False, soft_wrap=True)
 
 
-def _writable_root(settings: Settings) -> Path:
+def _local_root(settings: Settings) -> Path:
     if "://" in settings.root:
         raise ConfigError(
             f"root: a run on this machine keeps its metadata in a local folder, got {settings.root}"
         )
-    root = Path(settings.root)
-    try:
-        root.mkdir(parents=True, exist_ok=True)
-        (root / "lock").touch()
-    except OSError as error:
-        raise ConfigError(
-            f"root: cannot write to {root} ({error.strerror}); choose another: --set root=..."
-        ) from None
-    return root
+    return Path(settings.root)
 
 
 def _new_run_folder(root: Path) -> Path:
     """`ROOT/logs/TIME`, in UTC; the time is the run's name in ML Metadata too."""
-    name = datetime.now(timezone.utc).strftime("%Y%m%dT%H%M%S%f")[:-3] + "Z"
-    folder = root / "logs" / name
-    folder.mkdir(parents=True)
-    return folder
+    while True:
+        name = datetime.now(timezone.utc).strftime("%Y%m%dT%H%M%S%f")[:-3] + "Z"
+        folder = root / "logs" / name
+        try:
+            folder.mkdir(parents=True)
+        except FileExistsError:  # The clock was set back.
+            continue
+        return folder
 
 
 def _build(settings: Settings, files: Path):

@@ -217,6 +217,26 @@ def test_a_kill_half_way_leaves_no_version_and_no_obstacle(model, destination, p
     assert read_version(destination, 30) == FILES
 
 
+def test_what_a_killed_process_left_is_named(model, destination):
+    publishing.publish(model, destination, clock=at(10))
+    assert publishing.unfinished(destination) == []
+    left = os.path.join(destination, ".unfinished-20")
+    os.rename(versions.path(destination, 10), left)
+    assert publishing.unfinished(destination) == [left]
+    assert publishing.unfinished(destination + "-nowhere") == []
+    assert publishing.unfinished("ram://nowhere") == []
+
+
+def test_alone_at_a_destination_nobody_else_publishes(model, destination):
+    with publishing.alone_at(destination):  # Not there yet: nothing to keep anybody from.
+        publishing.publish(model, destination, clock=at(10))
+    with publishing.alone_at(destination), pytest.raises(publishing.PublishError):
+        publishing.publish(model, destination, clock=at(20))
+    with pytest.raises(BlockingIOError), publishing.alone_at(destination):
+        raise BlockingIOError
+    assert publishing.publish(model, destination, clock=at(20)) == 20
+
+
 def test_a_reader_never_sees_a_part_of_a_version(model, destination):
     top_level = {name.split("/")[0] for name in FILES}
     seen, done = set(), threading.Event()

@@ -143,3 +143,14 @@ def test_a_secret_in_an_address_is_refused_and_not_shown(override):
 def test_a_refused_secret_is_named():
     with pytest.raises(ConfigError, match="^data.source must not hold a user name, a password"):
         load(environment={"MNIST_TFX_DATA__SOURCE": "https://me:sesame@host/data"})
+
+
+@pytest.mark.parametrize("name", ["a*", "a?", "[a]", "a\\b"])
+def test_a_root_is_not_taken_for_a_pattern(name):
+    with pytest.raises(ConfigError, match="root: TFX finds files in it by patterns"):
+        load(None, [f"root='/tmp/{name}'"], {})
+
+
+def test_a_root_may_have_an_odd_name():
+    root = '/tmp/a b#%2F ü 日本 "q" {x} a:b,c'
+    assert load(None, [f"root='{root}'"], {}).root == root
