@@ -12,7 +12,7 @@ from components import mnist_files
 from components.metrics import PUSHED_FILE, Metrics
 from pipeline.history import words
 from pipeline.history.problem import HistoryError
-from pipeline.history.runs import LAST, History, Run
+from pipeline.history.runs import LAST, History, Run, text_digest
 from pipeline.history.store import Artifact, Execution
 
 _KIND = "PushedModel"
@@ -164,6 +164,7 @@ def _facts(run: Run, pushed: Artifact, origin: Origin) -> dict[str, str]:
     made = {each.execution.node: each.execution for each in walk(origin) if each.execution}
     properties = {node: execution.properties for node, execution in made.items()}
     data, trainer = properties.get("MnistExampleGen", {}), properties.get("Trainer", {})
+    schema = properties.get("ImportSchemaGen", {})
     config = json.loads(trainer.get("custom_config", "{}"))
     optimizer = dict(config.get("optimizer", {}))
     metrics = _read(Path(pushed.uri) / PUSHED_FILE)
@@ -174,7 +175,7 @@ def _facts(run: Run, pushed: Artifact, origin: Origin) -> dict[str, str]:
         "folder": pushed.properties["pushed_destination"],
         "test accuracy": words.percent(accuracy),
         "data SHA-256": data.get("fingerprint", words.NONE),
-        "schema SHA-256": properties.get("ImportSchemaGen", {}).get("digest", words.NONE),
+        "schema SHA-256": text_digest(schema.get("text")) or words.NONE,
         "code SHA-256": config.get("code", words.NONE),
         "model": _with_arguments(
             config.get("train", {}).get("model", words.NONE),

@@ -1,5 +1,6 @@
 """The runs under a root: their settings, how they ended, and what ML Metadata knows of them."""
 
+import hashlib
 import json
 from collections.abc import Mapping
 from datetime import datetime, timezone
@@ -114,7 +115,7 @@ class Run:
         """SHA-256 of what its nodes were given, by name, as far as the run came."""
         values = (
             self._property("MnistExampleGen", "fingerprint"),
-            self._property("ImportSchemaGen", "digest"),
+            text_digest(self._property("ImportSchemaGen", "text")),
             self._property("MnistExampleGen", "code"),
             self.trainer_config.get("code"),
         )
@@ -131,6 +132,11 @@ class Run:
 
     def _in_state(self, state: str) -> str | None:
         return next((node for node, each in self.executions.items() if each.state == state), None)
+
+
+def text_digest(text: str | None) -> str | None:
+    """SHA-256 in hex of a text."""
+    return hashlib.sha256(text.encode()).hexdigest() if text else None
 
 
 class History:

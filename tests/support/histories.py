@@ -12,6 +12,8 @@ from components import metrics
 from components.metrics import Evaluation
 from pipeline import config
 
+SCHEMA = 'feature { name: "image" }'
+
 # Node: its inputs as (key, node whose output it is), and its output as (key, type).
 NODES = {
     "ImportSchemaGen": ((), ("schema", "Schema")),
@@ -77,7 +79,7 @@ class Root:
         if last is None:
             return
         properties = {
-            "ImportSchemaGen": {"digest": "5" * 64},
+            "ImportSchemaGen": {"text": SCHEMA},
             "MnistExampleGen": {"fingerprint": data, "code": "c" * 64, "input_base": "/data"},
             "Trainer": {"custom_config": _custom_config(settings)},
         }

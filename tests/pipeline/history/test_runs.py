@@ -1,3 +1,4 @@
+import hashlib
 import json
 import os
 import shutil
@@ -7,6 +8,7 @@ import pytest
 from pipeline import lock
 from pipeline.history.problem import HistoryError
 from pipeline.history.runs import History
+from tests.support import histories
 
 
 def test_runs_come_newest_first(history, names):
@@ -87,7 +89,7 @@ def test_without_runs_it_says_how_to_make_one(tmp_path):
 def test_the_fingerprints_are_those_the_nodes_were_given(history, names):
     assert history.find(names.refused).fingerprints == {
         "data": "e" * 64,
-        "schema": "5" * 64,
+        "schema": hashlib.sha256(histories.SCHEMA.encode()).hexdigest(),
         "code": "c" * 64,
         "training code": "7" * 64,
     }
