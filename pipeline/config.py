@@ -14,7 +14,12 @@ from typing import Annotated, Any, get_args
 import yaml
 from pydantic import AfterValidator, BaseModel, Field, ValidationError, field_validator
 
-from components.trainer.settings import OptimizerSettings, Section, TrainSettings
+from components.trainer.settings import (
+    CheckpointSettings,
+    OptimizerSettings,
+    Section,
+    TrainSettings,
+)
 from kubeflow.settings import KubeflowSettings, RetrainSettings, VertexSettings
 
 ENVIRONMENT_PREFIX = "MNIST_TFX_"
@@ -102,6 +107,7 @@ class Settings(Section):
     data: DataSettings = DataSettings()
     train: TrainSettings = TrainSettings()
     optimizer: OptimizerSettings = OptimizerSettings()
+    checkpoints: CheckpointSettings = CheckpointSettings()
     evaluate: EvaluateSettings = EvaluateSettings()
     push: PushSettings = PushSettings()
     beam: BeamSettings = BeamSettings()

@@ -75,6 +75,8 @@ def create_pipeline(settings: Settings, observed: Observed) -> Pipeline:
         custom_config={
             "train": settings.train.model_dump(mode="json"),
             "optimizer": settings.optimizer.model_dump(mode="json"),
+            "checkpoints": settings.checkpoints.model_dump(mode="json"),
+            "checkpoint_folder": f"{settings.root}/checkpoints",
             "code": trainer_code,
         },
     )

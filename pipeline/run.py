@@ -1,8 +1,11 @@
 """`python -m pipeline run`: from settings to a verdict in plain words and an exit code."""
 
+import contextlib
 import json
 import logging
+import signal
 import time
+from collections.abc import Iterator
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import IO
@@ -15,11 +18,15 @@ from pipeline.config import ConfigError, Settings
 from pipeline.console import NodeTable
 from pipeline.local_runner import NodeFailedError, output_to, run_nodes
 
-OK, FAILED, WRONG_SETTINGS, REFUSED, INTERRUPTED = 0, 1, 2, 3, 130
+OK, FAILED, WRONG_SETTINGS, REFUSED, INTERRUPTED, TERMINATED = 0, 1, 2, 3, 130, 143
 
 
 class PreparationError(RuntimeError):
     """The run cannot start; the message says why and what to do."""
+
+
+class Terminated(KeyboardInterrupt):
+    """SIGTERM came; whatever cleans up after Ctrl-C does so after it."""
 
 
 def run(settings: Settings) -> int:
@@ -30,7 +37,7 @@ def run(settings: Settings) -> int:
         with lock.hold(root / "lock"):
             folder = _new_run_folder(root)
             (folder / "settings.yaml").write_text(settings.as_yaml(), "utf-8")
-            with output_to(folder / "log.txt") as terminal:
+            with output_to(folder / "log.txt") as terminal, _raising_on_sigterm():
                 return _run(settings, folder, terminal)
     except ConfigError as error:
         _print_error(console, str(error))
@@ -51,11 +58,16 @@ def _run(settings: Settings, folder: Path, terminal: IO[str]) -> int:
         with NodeTable([node.id for node in pipeline.components], terminal) as table:
             _log_to(table)
             results = run_nodes(pipeline, folder.name, table, headlines.of)
-    except KeyboardInterrupt:
+    except KeyboardInterrupt as interrupt:
+        terminated = isinstance(interrupt, Terminated)
         where = f" in {table.running}" if table and table.running else ""
-        console.print(f"\nInterrupted{where}.")
-        console.print("Run the same command again to go on: finished nodes are not repeated.")
-        return INTERRUPTED
+        console.print(f"\n{'Terminated' if terminated else 'Interrupted'}{where}.")
+        console.print(
+            "Run the same command again to go on: finished nodes are not repeated, and training "
+            "goes on from its last checkpoint.",
+            soft_wrap=True,
+        )
+        return TERMINATED if terminated else INTERRUPTED
     except NodeFailedError as error:
         _print_error(console, f"\n{error}")
         console.print(f"The whole log: {folder / 'log.txt'}", soft_wrap=True)
@@ -64,6 +76,21 @@ def _run(settings: Settings, folder: Path, terminal: IO[str]) -> int:
         _print_error(console, str(error))
         return FAILED
     return _conclude(console, folder, results, time.monotonic() - start)
+
+
+@contextlib.contextmanager
+def _raising_on_sigterm() -> Iterator[None]:
+    """Makes the first SIGTERM an exception, as SIGINT is; a second one ends the process at once."""
+
+    def terminate(number: int, _) -> None:
+        signal.signal(number, usual)
+        raise Terminated
+
+    usual = signal.signal(signal.SIGTERM, terminate)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, usual)
 
 
 def _prepare(settings: Settings, console: Console):
