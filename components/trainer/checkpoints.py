@@ -88,7 +88,7 @@ class Checkpoints:
                 checkpoint_store.read(self._state, self._shared, step)
             except tf.errors.NotFoundError as error:
                 raise CheckpointError(
-                    f"the first worker goes on from {place}, which this one does not see; the "
+                    f"the first worker goes on from step {step}, but this one sees no {place}: the "
                     "pipeline root must be a folder that all workers share"
                 ) from error
             log.info("resumed at step %d from %s", step, place)

@@ -1,6 +1,6 @@
 import pytest
 
-from components.trainer.settings import TrainSettings
+from components.trainer.settings import CheckpointSettings, TrainSettings
 from pipeline import config
 from pipeline.config import ConfigError, Settings, load
 
@@ -103,7 +103,8 @@ def test_settings_are_frozen():
 
 
 def test_every_setting_is_documented():
-    for section in (Settings, TrainSettings, config.DataSettings, config.EvaluateSettings):
+    sections = (TrainSettings, CheckpointSettings, config.DataSettings, config.EvaluateSettings)
+    for section in (Settings, *sections):
         for name, field in section.model_fields.items():
             nested = section is Settings and name not in ("name", "root", "cache")
             assert nested or field.description, f"{section.__name__}.{name}"

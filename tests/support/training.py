@@ -40,7 +40,9 @@ def config(folder: Path, **changes: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def run(folder: Path, custom_config: dict[str, Any], name: str = "run") -> Path:
+def run(
+    folder: Path, custom_config: dict[str, Any], name: str = "run", base_model: str | None = None
+) -> Path:
     """Trains on the examples in a folder; returns the folder of the SavedModel."""
     model = folder / name / "model"
     module.run_fn(
@@ -50,6 +52,7 @@ def run(folder: Path, custom_config: dict[str, Any], name: str = "run") -> Path:
             serving_model_dir=str(model),
             model_run_dir=str(folder / name / "model_run"),
             custom_config=custom_config,
+            base_model=base_model,
         )
     )
     return model
