@@ -30,6 +30,9 @@ def newest(folder: str) -> int:
     """The step of the newest checkpoint that is whole; 0 when there is none.
 
     The log names each newer one that is passed over, and why.
+
+    Raises:
+      tf.errors.OpError: The folder cannot be read.
     """
     for step in reversed(_steps(folder)):
         problem = _problem(path(folder, step))
@@ -82,10 +85,11 @@ def _steps(folder: str) -> list[int]:
 
 
 def _names(folder: str) -> list[str]:
-    if not tf.io.gfile.isdir(folder):
+    try:
+        names = tf.io.gfile.listdir(folder)
+    except tf.errors.NotFoundError:
         return []
-    # Object stores list folders with a trailing slash.
-    return [name.rstrip("/") for name in tf.io.gfile.listdir(folder)]
+    return [name.rstrip("/") for name in names]  # Object stores list folders with a slash.
 
 
 def _problem(folder: str) -> str:

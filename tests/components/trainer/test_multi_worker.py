@@ -131,14 +131,14 @@ def free_ports(count):
 def wait(processes):
     try:
         for process in processes:
-            log, _ = process.communicate(timeout=280)
+            log, _ = process.communicate(timeout=580)
             assert process.returncode == 0, log
     finally:
         for process in processes:
             process.kill()
 
 
-@pytest.mark.timeout(300)
+@pytest.mark.timeout(600)
 def test_two_workers_train_like_one(tmp_path):
     cluster = [f"127.0.0.1:{port}" for port in free_ports(2)]
     outputs = [tmp_path / f"{name}.npz" for name in ("alone", "first", "second")]
@@ -155,7 +155,7 @@ def test_two_workers_train_like_one(tmp_path):
             np.testing.assert_allclose(worker[name], expected, rtol=0, atol=tolerance)
 
 
-@pytest.mark.timeout(300)
+@pytest.mark.timeout(600)
 def test_workers_are_interrupted_and_go_on_together(tmp_path):
     cluster = [f"127.0.0.1:{port}" for port in free_ports(2)]
     outputs = [tmp_path / f"{name}.npz" for name in ("first", "second")]
