@@ -32,7 +32,7 @@ log = logging.getLogger(__name__)
 
 
 def run_fn(fn_args: FnArgs) -> None:
-    """Trains on the train split and exports the epoch with the lowest loss on the eval split.
+    """Trains, keeps the epoch with the lowest loss on the eval split, and exports it.
 
     Killed at any moment and called again, it goes on from its last checkpoint to the same model.
 
