@@ -11,7 +11,7 @@ unexport PYTHONDONTWRITEBYTECODE
 export PYTHONPYCACHEPREFIX := $(CURDIR)/.cache/pycache
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run smoke serve doctor tensorboard verify test test-browser lint lock clean
+.PHONY: help setup run smoke serve doctor tensorboard verify test test-browser bench lint lock clean
 
 help:  ## List the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1\t\2/p' $(MAKEFILE_LIST) | while IFS="$$(printf '\t')" read -r name text; do printf '  make %-12s %s\n' "$$name" "$$text"; done
@@ -46,6 +46,9 @@ test: $(READY) lint  ## Check the style and run all tests
 
 test-browser: $(READY)  ## Run the tests that need Chromium and ChromeDriver
 	@$(RUN) -m pytest -m browser
+
+bench: $(READY)  ## Measure, and write benchmarks/RESULTS.md
+	@$(RUN) -m benchmarks
 
 lint: $(READY)  ## Check the style
 	@$(VENV)/bin/ruff check --quiet .

@@ -28,7 +28,7 @@ from components.trainer.loop import TrainingLoop
 from components.trainer.optimizers.base import evaluation_weights
 from components.trainer.settings import TrainSettings
 from pipeline import data
-from pipeline.config import DataSettings
+from pipeline.data_settings import DataSettings
 from schemas import mnist
 
 console = Console(stderr=True)
@@ -69,8 +69,7 @@ CONTENDERS = [
     Contender(
         "LARS, cosine decay",
         "lars",
-        # Biases move at the plain rate, so a large one belongs into the trust coefficient.
-        lambda steps: {**_cosine(0.1)(steps), "trust_coefficient": 0.1},
+        lambda steps: {**_cosine(0.1)(steps), "trust_coefficient": 0.03},
     ),
     Contender("SGD, cosine decay", "sgd", _cosine(0.05)),
     Contender("Keras Adam", "keras:Adam"),
@@ -116,15 +115,12 @@ def main(
 def load() -> tuple[inputs.Examples, inputs.Examples]:
     """The train and the test split of the pipeline."""
     settings = DataSettings()
-    files = mnist_files.find(data.fetch(settings.source, str(settings.directory)))
+    files = mnist_files.find(data.fetch(settings))
     train = _examples(files.train_images, files.train_labels)
-    rows = splits.choose(
-        len(train[mnist.LABEL]), mnist.TEST_EXAMPLES, eval_examples=settings.eval_examples
-    ).train
-    return (
-        {name: values[rows] for name, values in train.items()},
-        _examples(files.test_images, files.test_labels),
-    )
+    test = _examples(files.test_images, files.test_labels)
+    sizes = len(train[mnist.LABEL]), len(test[mnist.LABEL])
+    rows = splits.choose(*sizes, eval_examples=settings.eval_examples).train
+    return {name: values[rows] for name, values in train.items()}, test
 
 
 def _examples(images: str, labels: str) -> inputs.Examples:
@@ -196,7 +192,7 @@ def table(results: dict[str, list[Run]], command: str) -> str:
 
 def plot(results: dict[str, list[Run]], path: Path) -> None:
     """Medians with the range over the seeds, by epoch and by second."""
-    figure, axes = plt.subplots(1, 2, figsize=(11, 4.5), sharey=True, layout="constrained")
+    figure, axes = plt.subplots(1, 2, figsize=(13, 4.5), sharey=True, layout="constrained")
     for number, (label, runs) in enumerate(results.items()):
         accuracy = 100 * np.array([r.accuracy for r in runs])  # [seeds, epochs]
         middle = np.median(accuracy, axis=0)
@@ -212,7 +208,7 @@ def plot(results: dict[str, list[Run]], path: Path) -> None:
     axes[0].set(xlabel="epoch", ylabel="test accuracy, %")
     axes[0].xaxis.get_major_locator().set_params(integer=True)
     axes[1].set(xlabel="seconds of training")
-    axes[1].legend(loc="lower right", fontsize="small")
+    figure.legend(*axes[0].get_legend_handles_labels(), loc="outside right center")
     for axis in axes:
         axis.grid(alpha=0.3)
     figure.savefig(path, dpi=120)

@@ -71,8 +71,9 @@ def _write_example_data(folder: Path) -> Path:
 
     from components import idx, mnist_files
     from pipeline import data
+    from pipeline.data_settings import DataSettings
 
-    files = mnist_files.find(str(data.fetch("mnist", "data")))
+    files = mnist_files.find(str(data.fetch(DataSettings())))
     pairs = [(files.train_images, files.train_labels), (files.test_images, files.test_labels)]
     target = folder / "example.tfrecord"
     with tf.io.TFRecordWriter(str(target)) as writer:

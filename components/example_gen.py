@@ -37,12 +37,17 @@ _COMPRESSION = tf.io.TFRecordOptions(compression_type="GZIP", compression_level=
 
 @dataclass(frozen=True)
 class Shard:
-    """One file to write: the examples at `rows` (int64, increasing) of a pair of IDX files."""
+    """One file to write: the examples at `rows` (int64, increasing) of a pair of IDX files.
+
+    `first_label` becomes label 0, and images that are `transposed` are turned the right way.
+    """
 
     images: str
     labels: str
     rows: np.ndarray
     output: str
+    first_label: int = 0
+    transposed: bool = False
 
 
 class Executor(base_beam_executor.BaseBeamExecutor):
@@ -56,7 +61,7 @@ class Executor(base_beam_executor.BaseBeamExecutor):
     ) -> None:
         """Writes `data_tfrecord-<shard>-of-<shards>.gz` per split; the same bytes each time.
 
-        An example has `image`, one value of 784 bytes row by row, and `label`, one int64.
+        An example has `image`, one value of 784 bytes row by row, and `label`, one int64 from 0.
 
         Args:
           input_dict: Empty.
@@ -70,7 +75,9 @@ class Executor(base_beam_executor.BaseBeamExecutor):
           RuntimeError: The content is not the one that the pipeline was made for.
         """
         self._log_startup(input_dict, output_dict, exec_properties)
-        data = mnist_files.check(exec_properties["input_base"], storage())
+        first_label = exec_properties["first_label"]
+        labels = range(first_label, first_label + exec_properties["num_classes"])
+        data = mnist_files.check(exec_properties["input_base"], labels, storage())
         _check_fingerprint(data, exec_properties)
         chosen = splits.choose(
             data.train_examples,
@@ -86,7 +93,8 @@ class Executor(base_beam_executor.BaseBeamExecutor):
         counts = {split: len(getattr(chosen, split)) for split in mnist.SPLITS}
         examples.set_string_custom_property("counts", json.dumps(counts))
 
-        shards = _shards(data.files, chosen, examples)
+        transposed = bool(exec_properties["transposed"])
+        shards = _shards(data.files, chosen, examples, first_label, transposed)
         with self._make_beam_pipeline() as pipeline:
             _ = pipeline | "Shards" >> beam.Create(shards) | "Write" >> beam.Map(write_shard)
         logging.info("wrote %d shards of examples to %s", len(shards), examples.uri)
@@ -98,6 +106,9 @@ class Spec(ComponentSpec):
     PARAMETERS = {  # noqa: RUF012
         "input_base": ExecutionParameter(type=str),
         "fingerprint": ExecutionParameter(type=str),
+        "num_classes": ExecutionParameter(type=int),
+        "first_label": ExecutionParameter(type=int),
+        "transposed": ExecutionParameter(type=int),
         "eval_examples": ExecutionParameter(type=int),
         "train_limit": ExecutionParameter(type=int),
         "test_limit": ExecutionParameter(type=int),
@@ -121,6 +132,9 @@ class MnistExampleGen(base_beam_component.BaseBeamComponent):
         *,
         input_base: str,
         fingerprint: str,
+        num_classes: int,
+        first_label: int = 0,
+        transposed: bool = False,
         eval_examples: int,
         train_limit: int = 0,
         test_limit: int = 0,
@@ -130,9 +144,12 @@ class MnistExampleGen(base_beam_component.BaseBeamComponent):
 
         Args:
           input_base: Folder of the four IDX files, local or `gs://...`.
-          fingerprint: `mnist_files.check(input_base).fingerprint` when the pipeline is made, so
-            that the output is served from the cache exactly as long as the content stays the same.
-            Empty where it cannot be known then; such a platform must not cache this node.
+          fingerprint: `mnist_files.check(...).fingerprint` when the pipeline is made, so that the
+            output is served from the cache exactly as long as the content stays the same. Empty
+            where it cannot be known then; such a platform must not cache this node.
+          num_classes: Number of classes.
+          first_label: Label of the first class in the files; it becomes 0.
+          transposed: Whether the files hold each image column by column.
           eval_examples: Examples of the train files that go to the eval split.
           train_limit: At most this many of the others go to the train split; 0 is all.
           test_limit: At most this many of the test files go to the test split; 0 is all.
@@ -142,6 +159,9 @@ class MnistExampleGen(base_beam_component.BaseBeamComponent):
             Spec(
                 input_base=input_base,
                 fingerprint=fingerprint,
+                num_classes=num_classes,
+                first_label=first_label,
+                transposed=int(transposed),
                 eval_examples=eval_examples,
                 train_limit=train_limit,
                 test_limit=test_limit,
@@ -164,7 +184,8 @@ def write_shard(shard: Shard) -> None:
         for image, label in mnist_files.read_examples(
             shard.images, shard.labels, shard.rows, storage()
         ):
-            writer.write(_serialize(image, label))
+            upright = image.T if shard.transposed else image
+            writer.write(_serialize(upright, label - shard.first_label))
     fileio.rename(temporary, shard.output, overwrite=True)
 
 
@@ -178,7 +199,11 @@ def _check_fingerprint(data: DataSet, exec_properties: dict[str, Any]) -> None:
 
 
 def _shards(
-    files: mnist_files.Files, chosen: splits.Splits, examples: types.Artifact
+    files: mnist_files.Files,
+    chosen: splits.Splits,
+    examples: types.Artifact,
+    first_label: int,
+    transposed: bool,
 ) -> list[Shard]:
     train, test = (files.train_images, files.train_labels), (files.test_images, files.test_labels)
     shards = []
@@ -189,7 +214,8 @@ def _shards(
         for number, part in enumerate(parts):
             # The name that TFX's own ExampleGens give.
             name = f"data_tfrecord-{number:05d}-of-{len(parts):05d}.gz"
-            shards.append(Shard(*pair, part, os.path.join(folder, name)))
+            path = os.path.join(folder, name)
+            shards.append(Shard(*pair, part, path, first_label, transposed))
     return shards
 
 

@@ -83,18 +83,29 @@ def find(folder: str, storage: Storage = LOCAL) -> Files:
     return Files(**{field: os.path.join(folder, name) for field, [name] in found.items()})
 
 
-def check(folder: str, storage: Storage = LOCAL) -> DataSet:
+def check(folder: str, allowed: range, storage: Storage = LOCAL) -> DataSet:
     """Reads all four files and checks everything that can be wrong with them.
+
+    Args:
+      folder: Where they lie.
+      allowed: The labels that an example may have.
+      storage: Where the folder is.
 
     Raises:
       IdxError: A file is missing, damaged, of another shape, or has a label out of range; or images
         and labels disagree in number.
     """
     files = find(folder, storage)
-    train_count, train_digests = _check_pair(files.train_images, files.train_labels, storage)
-    test_count, test_digests = _check_pair(files.test_images, files.test_labels, storage)
-    digest = hashlib.sha256("\n".join(train_digests + test_digests).encode())
-    return DataSet(files, train_count, test_count, digest.hexdigest())
+    train = _check_pair(files.train_images, files.train_labels, allowed, storage)
+    test = _check_pair(files.test_images, files.test_labels, allowed, storage)
+    (train_count, train_digests), (test_count, test_digests) = train, test
+    digest = fingerprint(train_digests + test_digests)
+    return DataSet(files, train_count, test_count, digest)
+
+
+def fingerprint(digests: Sequence[str]) -> str:
+    """The fingerprint of four files, by the SHA-256 (hex) of the uncompressed content of each."""
+    return hashlib.sha256("\n".join(digests).encode()).hexdigest()
 
 
 def read_examples(
@@ -121,7 +132,9 @@ def read_examples(
         yield image, int(label.flat[0])
 
 
-def _check_pair(images: str, labels: str, storage: Storage) -> tuple[int, list[str]]:
+def _check_pair(
+    images: str, labels: str, allowed: range, storage: Storage
+) -> tuple[int, list[str]]:
     """Examples in the pair, and the digests of both files."""
     count = _check_images_header(idx.read_header(images, storage), images)
     label_count = _check_labels_header(idx.read_header(labels, storage), labels)
@@ -129,7 +142,7 @@ def _check_pair(images: str, labels: str, storage: Storage) -> tuple[int, list[s
         raise IdxError(
             images, f"has {count} images, but {labels} has {label_count} labels; they must agree"
         )
-    return count, [_check_images(images, storage), _check_labels(labels, storage)]
+    return count, [_check_images(images, storage), _check_labels(labels, allowed, storage)]
 
 
 def _check_images_header(header: Header, path: str) -> int:
@@ -163,15 +176,15 @@ def _check_labels_header(header: Header, path: str) -> int:
     return header.shape[0]
 
 
-def _check_labels(path: str, storage: Storage) -> str:
+def _check_labels(path: str, allowed: range, storage: Storage) -> str:
     data = bytearray()
     header, digest = idx.scan(path, data.extend, storage)
     labels = np.frombuffer(data, header.dtype).reshape(header.shape[0], -1)[:, 0]
-    wrong = np.flatnonzero((labels < 0) | (labels >= mnist.CLASSES))
+    wrong = np.flatnonzero((labels < allowed.start) | (labels >= allowed.stop))
     if wrong.size:
         raise IdxError(
             path,
-            f"label {labels[wrong[0]]} of example {wrong[0]} is not in 0..{mnist.CLASSES - 1} "
+            f"label {labels[wrong[0]]} of example {wrong[0]} is not in {allowed[0]}..{allowed[-1]} "
             f"({wrong.size} of {labels.size} labels are out of range)",
         )
     return digest

@@ -4,6 +4,7 @@ It takes the place of TFX's InfraValidator, which needs a Docker engine or a clu
 exist on Kubeflow Pipelines. Its output is one of the Pusher's two keys.
 """
 
+import json
 import os
 
 import tensorflow as tf
@@ -15,7 +16,7 @@ from tfx.types import artifact, artifact_utils, standard_artifacts
 from tfx.utils import io_utils, path_utils
 
 from components import baseline as baseline_model
-from components import model_identity, serving_check
+from components import labels, model_identity, serving_check
 
 # As TFX's InfraValidator writes them.
 _BLESSED = "INFRA_BLESSED"
@@ -28,6 +29,7 @@ def ModelCheck(
     examples: InputArtifact[standard_artifacts.Examples],
     baseline: InputArtifact[standard_artifacts.Model],
     blessing: OutputArtifact[standard_artifacts.InfraBlessing],
+    label_names: Parameter[str],
     split: Parameter[str] = "test",
     count: Parameter[int] = 256,
     code: Parameter[str] = "",
@@ -40,6 +42,7 @@ def ModelCheck(
       baseline: Output of Baseline, the model pushed last, if any.
       blessing: Output. A model that is bit for bit the pushed one is not blessed, which keeps the
         Pusher from pushing it again; see `reason_not_blessed`.
+      label_names: Names of the classes that the model must tell apart, as JSON.
       split: The split to take examples from.
       count: How many examples, at most; at least 1.
       code: Fingerprint of the code, for the cache key alone.
@@ -49,7 +52,12 @@ def ModelCheck(
       ValueError: There are no examples.
     """
     folder = path_utils.serving_model_path(model.uri)
-    serving_check.check(folder, _read(examples, split, count))
+    names = tuple(json.loads(label_names))
+    serving_check.check(folder, _read(examples, split, count), len(names))
+    if labels.read(folder) != names:
+        raise serving_check.ServingError(
+            f"{folder} names its classes {labels.read(folder)}, they are {names}"
+        )
     version = baseline_model.pushed_version(baseline)
     if version is not None and model_identity.same(
         folder, path_utils.serving_model_path(baseline.uri)

@@ -26,12 +26,13 @@ class ServingError(RuntimeError):
     """What would be pushed does not serve; the message says which signature and how."""
 
 
-def check(model: str, examples: tf.Tensor) -> None:
+def check(model: str, examples: tf.Tensor, num_classes: int) -> None:
     """Calls each signature of a SavedModel on real examples and compares the answers.
 
     Args:
       model: Folder of the SavedModel.
       examples: Serialized tf.Examples; string [batch], batch at least 1.
+      num_classes: Number of classes that the model must tell apart.
 
     Raises:
       ServingError: The model does not load, a signature is missing or fails, an output has a wrong
@@ -40,8 +41,8 @@ def check(model: str, examples: tf.Tensor) -> None:
     loaded = _load(model)  # Its signatures alone do not keep its variables.
     answers = {}
     for name, inputs in _inputs(examples).items():
-        answers[name] = _call(loaded.signatures, name, inputs)
-        single = _call(loaded.signatures, name, inputs[:1])
+        answers[name] = _call(loaded.signatures, name, inputs, num_classes)
+        single = _call(loaded.signatures, name, inputs[:1], num_classes)
         first = {key: value[:1] for key, value in answers[name].items()}
         _compare(f"{name} of one example", single, f"{name} of many", first, BATCH_TOLERANCE)
     for name in ("image", "png"):
@@ -85,7 +86,10 @@ def _inputs(examples: tf.Tensor) -> dict[str, tf.Tensor]:
 
 
 def _call(
-    signatures: Mapping[str, tf.types.experimental.ConcreteFunction], name: str, inputs: tf.Tensor
+    signatures: Mapping[str, tf.types.experimental.ConcreteFunction],
+    name: str,
+    inputs: tf.Tensor,
+    num_classes: int,
 ) -> Outputs:
     batch = len(inputs)
     try:
@@ -93,14 +97,14 @@ def _call(
     except tf.errors.OpError as error:
         raise ServingError(f"signature {name} fails on a batch of {batch}: {error}") from None
     outputs = {key: value.numpy() for key, value in outputs.items()}
-    _check_outputs(f"signature {name}", outputs, batch)
+    _check_outputs(f"signature {name}", outputs, (batch, num_classes))
     return outputs
 
 
-def _check_outputs(where: str, outputs: Outputs, batch: int) -> None:
+def _check_outputs(where: str, outputs: Outputs, shape: tuple[int, int]) -> None:
     expected = {
-        "probabilities": (np.dtype(np.float32), (batch, mnist.CLASSES)),
-        "class": (np.dtype(np.int64), (batch,)),
+        "probabilities": (np.dtype(np.float32), shape),
+        "class": (np.dtype(np.int64), shape[:1]),
     }
     found = {key: (value.dtype, value.shape) for key, value in outputs.items()}
     if found != expected:
@@ -124,7 +128,7 @@ def _check_probabilities(where: str, probabilities: np.ndarray) -> None:
 
 
 def _check_class(where: str, classes: np.ndarray, probabilities: np.ndarray) -> None:
-    in_range = (classes >= 0) & (classes < mnist.CLASSES)
+    in_range = (classes >= 0) & (classes < probabilities.shape[1])
     index = np.where(in_range, classes, 0)[:, np.newaxis]
     chosen = np.take_along_axis(probabilities, index, axis=1)[:, 0]
     # Not compared with argmax: of two classes that are equally probable, either will do.

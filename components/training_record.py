@@ -15,7 +15,7 @@ from tfx.utils import io_utils
 
 FILE = os.path.join("assets.extra", "training.json")
 # The keys of the Trainer's custom_config that decide what model comes out.
-_DECISIVE = ("code", "optimizer", "train")
+_DECISIVE = ("code", "label_names", "optimizer", "train")
 
 
 class TrainingRecord(BaseModel):
@@ -63,7 +63,7 @@ def of_config(custom_config: Mapping[str, Any]) -> str:
       custom_config: The Trainer's; keys that only say where it runs do not count.
 
     Raises:
-      KeyError: It lacks `code`, `optimizer` or `train`.
+      KeyError: It lacks `code`, `label_names`, `optimizer` or `train`.
     """
     decisive = {key: custom_config[key] for key in _DECISIVE}
     return hashlib.sha256(json.dumps(decisive, sort_keys=True).encode()).hexdigest()

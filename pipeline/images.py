@@ -1,4 +1,4 @@
-"""Turns a picture of one digit, a photo or a drawing, into the image that the model takes."""
+"""Turns a picture of one character, a photo or a drawing, into the image that the model takes."""
 
 import io
 from dataclasses import dataclass
@@ -45,7 +45,7 @@ def prepare(content: bytes) -> Prepared:
       content: A PNG or JPEG file.
 
     Raises:
-      ImageError: It is neither, is damaged or too large, or shows no digit.
+      ImageError: It is neither, is damaged or too large, or shows nothing.
     """
     grey = _grey(content)
     size = (mnist.HEIGHT, mnist.WIDTH)
@@ -53,7 +53,7 @@ def prepare(content: bytes) -> Prepared:
         found, dark = ink.find(grey.astype(np.float32))
     except ink.NoInkError:
         raise ImageError(
-            "no digit stands out from the ground; use a picture with more contrast"
+            "nothing stands out from the ground; use a picture with more contrast"
         ) from None
     notes = (INVERTED,) if dark else ()
     if grey.shape == size:

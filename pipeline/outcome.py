@@ -3,6 +3,9 @@
 import dataclasses
 from dataclasses import dataclass
 
+from tfx.utils import path_utils
+
+from components import labels
 from pipeline import verdict
 from pipeline.local_runner import NodeResult
 
@@ -30,9 +33,11 @@ class Outcome:
     @classmethod
     def of(cls, results: dict[str, NodeResult]) -> "Outcome":
         """Reads the outcome from the output artifacts of the last nodes."""
+        [model] = results["Trainer"].outputs["model"]
         found = verdict.read(
             results["Evaluator"].outputs["evaluation"][0].uri,
             results["ModelCheck"].outputs["blessing"][0].uri,
+            labels.read(path_utils.serving_model_path(model.uri)),
         )
         [pushed] = results["Pusher"].outputs["pushed_model"]
         was_pushed = bool(pushed.get_int_custom_property("pushed"))

@@ -1,5 +1,6 @@
 """The graph: one node after another, in the order data flows."""
 
+import json
 from dataclasses import dataclass
 
 from tfx.components import ExampleValidator, StatisticsGen, Trainer
@@ -13,7 +14,7 @@ from components.evaluator import Evaluator
 from components.example_gen import MnistExampleGen
 from components.model_check import ModelCheck
 from components.pusher import Pusher
-from components.schema import ImportSchemaGen, schema_digest
+from components.schema import ImportSchemaGen, schema_text
 from pipeline import fingerprint
 from pipeline.config import Settings
 from pipeline.evaluation import eval_config
@@ -25,7 +26,7 @@ class Observed:
 
     Attributes:
       data_folder: Folder of the IDX files.
-      data_digest: `mnist_files.check(data_folder).fingerprint`.
+      data_digest: `mnist_files.check(...).fingerprint` of that folder.
       pushed: `versions.state` of the push destination.
     """
 
@@ -40,15 +41,21 @@ def create_pipeline(settings: Settings, observed: Observed) -> Pipeline:
     code = fingerprint.of_code("components", "schemas", nested=False)
     trainer_code = fingerprint.of_code("components", "schemas")
 
+    facts = settings.data.facts
+    label_names = json.dumps(facts.label_names)
+
     examples = MnistExampleGen(
         input_base=observed.data_folder,
         fingerprint=observed.data_digest,
+        num_classes=facts.num_classes,
+        first_label=facts.first_label,
+        transposed=facts.transposed,
         eval_examples=settings.data.eval_examples,
         train_limit=settings.data.train_limit,
         test_limit=settings.data.test_limit,
         code=code,
     )
-    schema = ImportSchemaGen(name="mnist", digest=schema_digest("mnist"))
+    schema = ImportSchemaGen(text=schema_text(facts))
     statistics = StatisticsGen(
         examples=examples.outputs["examples"],
         # Labels are numbers: only a schema says that they are classes, to be counted one by one.
@@ -61,9 +68,14 @@ def create_pipeline(settings: Settings, observed: Observed) -> Pipeline:
         anomalies=validator.outputs["anomalies"],
         statistics=statistics.outputs["statistics"],
         schema=schema.outputs["schema"],
+        label_names=label_names,
         code=code,
     )
-    baseline = Baseline(push_destination=settings.push.destination, state=observed.pushed)
+    baseline = Baseline(
+        push_destination=settings.push.destination,
+        label_names=label_names,
+        state=observed.pushed,
+    )
     baseline.add_upstream_node(gate)
     trainer = Trainer(
         run_fn="components.trainer.module.run_fn",
@@ -77,6 +89,7 @@ def create_pipeline(settings: Settings, observed: Observed) -> Pipeline:
             "optimizer": settings.optimizer.model_dump(mode="json"),
             "checkpoints": settings.checkpoints.model_dump(mode="json"),
             "checkpoint_folder": f"{settings.root}/checkpoints",
+            "label_names": list(facts.label_names),
             "code": trainer_code,
         },
     )
@@ -85,13 +98,14 @@ def create_pipeline(settings: Settings, observed: Observed) -> Pipeline:
         examples=examples.outputs["examples"],
         model=trainer.outputs["model"],
         baseline_model=baseline.outputs["model"],
-        eval_config=eval_config(**settings.evaluate.model_dump()),
+        eval_config=eval_config(num_classes=facts.num_classes, **settings.evaluate.model_dump()),
         example_splits=["test"],
     )
     check = ModelCheck(
         model=trainer.outputs["model"],
         baseline=baseline.outputs["model"],
         examples=examples.outputs["examples"],
+        label_names=label_names,
         code=code,
     )
     pusher = Pusher(

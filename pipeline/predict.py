@@ -1,4 +1,4 @@
-"""Recognizes the digits in files, with the last pushed model."""
+"""Recognizes what files show, with the last pushed model."""
 
 import io
 import json
@@ -27,7 +27,7 @@ _BATCH = 1000
 
 @dataclass(frozen=True)
 class Picture:
-    """One digit to recognize.
+    """One image to recognize.
 
     Attributes:
       name: Its file, with its position where the file has more than one.
@@ -50,20 +50,25 @@ class Prediction:
 
 
 def predict(
-    files: Sequence[str], destination: str, format: Literal["table", "json"] = "table"
+    files: Sequence[str],
+    destination: str,
+    format: Literal["table", "json"] = "table",
+    *,
+    transposed: bool = False,
 ) -> int:
     """Prints what the last pushed model sees in each picture; what is wrong goes to stderr.
 
     Args:
-      files: PNG and JPEG pictures of one digit and IDX files of images, gzipped or not; `-` is
+      files: PNG and JPEG pictures of one character and IDX files of images, gzipped or not; `-` is
         standard input.
       destination: Folder of versions, local or `gs://...`.
       format: `table` to read, `json` for a list of objects.
+      transposed: Whether IDX files hold each image column by column.
 
     Returns:
       Exit code: 0, or 1 when a file or the model could not be read.
     """
-    pictures, problems = _read_all(files)
+    pictures, problems = _read_all(files, transposed)
     try:
         model = PushedModel.load_current(destination) if pictures else None
     except ModelError as error:
@@ -77,28 +82,33 @@ def predict(
     return FAILED if problems else OK
 
 
-def read(file: str) -> list[Picture]:
+def read(file: str, transposed: bool = False) -> list[Picture]:
     """The pictures in a file, or in standard input.
+
+    Args:
+      file: Its path, or `-`.
+      transposed: Whether an IDX file holds each image column by column.
 
     Raises:
       OSError: It cannot be read.
-      ImageError: It holds neither images nor IDX, or no digit is to be seen.
+      ImageError: It holds neither images nor IDX, or nothing is to be seen.
       IdxError: It is an IDX file, but damaged or not of images.
     """
     name = "standard input" if file == STDIN else file
     content = sys.stdin.buffer.read() if file == STDIN else Path(file).read_bytes()
     if content.startswith(_IDX_MAGICS):
         rows = _read_idx(name, content)
-        return [Picture(f"{name}[{row}]", image) for row, image in enumerate(rows)]
+        upright = rows.swapaxes(1, 2) if transposed else rows
+        return [Picture(f"{name}[{row}]", image) for row, image in enumerate(upright)]
     prepared = images.prepare(content)
     return [Picture(name, prepared.image, prepared.notes)]
 
 
-def _read_all(files: Sequence[str]) -> tuple[list[Picture], list[str]]:
+def _read_all(files: Sequence[str], transposed: bool) -> tuple[list[Picture], list[str]]:
     pictures, problems = [], []
     for file in files:
         try:
-            pictures += read(file)
+            pictures += read(file, transposed)
         except idx.IdxError as error:
             problems.append(str(error))
         except images.ImageError as error:
@@ -132,7 +142,7 @@ def _recognize(model: PushedModel, pictures: Sequence[Picture]) -> list[Predicti
 def _print_table(predictions: Sequence[Prediction], model: PushedModel) -> None:
     table = Table(box=None, padding=(0, 2, 0, 0))
     table.add_column("picture", overflow="fold")
-    table.add_column("digit", style="bold")
+    table.add_column("class", style="bold")
     table.add_column("probability", justify="right")
     table.add_column("or else", justify="right")
     table.add_column("note", overflow="fold")
@@ -141,9 +151,9 @@ def _print_table(predictions: Sequence[Prediction], model: PushedModel) -> None:
         first, second = np.argsort(-probabilities, kind="stable")[:2]
         table.add_row(
             prediction.picture.name,
-            mnist.CLASS_NAMES[first],
+            model.label_names[first],
             f"{probabilities[first]:.1%}",
-            f"{mnist.CLASS_NAMES[second]} {probabilities[second]:.1%}",
+            f"{model.label_names[second]} {probabilities[second]:.1%}",
             "; ".join(prediction.picture.notes),
         )
     console = Console(highlight=False, markup=False)
@@ -156,6 +166,7 @@ def _print_json(predictions: Sequence[Prediction], model: PushedModel) -> None:
         {
             "picture": prediction.picture.name,
             "class": prediction.label,
+            "label": model.label_names[prediction.label],
             "probabilities": prediction.probabilities.tolist(),
             "notes": prediction.picture.notes,
             "version": model.version,

@@ -11,7 +11,7 @@ import tensorflow as tf
 from components.trainer import layers, models
 from components.trainer import processors as p
 from components.trainer.mixed_precision import LossScale
-from schemas import mnist
+from schemas import data_sets, mnist
 
 STEPS = 20
 BATCH = 24
@@ -75,7 +75,7 @@ class Case:
         rng = np.random.default_rng(0)
         examples = {
             mnist.IMAGE: rng.integers(0, 256, [self.examples, mnist.HEIGHT, mnist.WIDTH], np.uint8),
-            mnist.LABEL: rng.integers(0, mnist.CLASSES, self.examples),
+            mnist.LABEL: rng.integers(0, data_sets.MNIST.num_classes, self.examples),
         }
         if self.weights is not None:
             examples["weight"] = self.weights
@@ -106,7 +106,9 @@ def _small(
         )(x)
         for layer in middle(kit):
             x = layer(x)
-        x = keras.layers.Dense(mnist.CLASSES, kernel_initializer=kernel(2), name="logits")(x)
+        x = keras.layers.Dense(
+            data_sets.MNIST.num_classes, kernel_initializer=kernel(2), name="logits"
+        )(x)
         return keras.Model({mnist.IMAGE: image}, {"logits": x})
 
     return build

@@ -15,7 +15,7 @@ from components.trainer import inputs, layers
 from components.trainer import strategy as strategies
 from components.trainer.loop import TrainingLoop
 from pipeline.replica_cases import BATCH, KERAS, OURS, PLAIN, STEPS, Case, sgd
-from schemas import mnist
+from schemas import data_sets, mnist
 
 # Every replica's copy of every weight: [replicas, ...] each.
 Weights = list[np.ndarray]
@@ -112,7 +112,7 @@ def _merged(case: Case) -> Iterator[dict[str, tf.Tensor]]:
 
 def _weight(case: Case, batch: dict[str, tf.Tensor]) -> tf.Tensor:
     """The weight of each example, by its class and its own, float64 [batch]."""
-    by_class = [case.class_weights.get(label, 1.0) for label in range(mnist.CLASSES)]
+    by_class = [case.class_weights.get(label, 1.0) for label in range(data_sets.MNIST.num_classes)]
     weight = tf.gather(tf.constant(by_class, tf.float64), batch[mnist.LABEL])
     return weight * tf.cast(batch.get("weight", 1.0), tf.float64)
 

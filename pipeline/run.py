@@ -101,7 +101,7 @@ def _prepare(settings: Settings, console: Console):
     """
     try:
         with console.status("checking the data"):
-            files = data.fetch(settings.data.source, settings.data.directory, settings.data.sha256)
+            files = data.fetch(settings.data)
         with console.status("importing TensorFlow and TFX"):
             return _build(settings, files)
     except (ValueError, OSError) as error:
@@ -157,10 +157,11 @@ def _build(settings: Settings, files: Path):
 
     absl_logging.set_verbosity(absl_logging.INFO)
     absl_logging.use_absl_handler()
-    validation.validate(settings.train, settings.optimizer)
+    facts = settings.data.facts
+    validation.validate(settings.train, settings.optimizer, facts.num_classes)
     observed = Observed(
         data_folder=str(files),
-        data_digest=mnist_files.check(str(files)).fingerprint,
+        data_digest=mnist_files.check(str(files), facts.labels).fingerprint,
         pushed=versions.state(settings.push.destination),
     )
     return create_pipeline(settings, observed)

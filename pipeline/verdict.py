@@ -1,10 +1,12 @@
 """What the Evaluator and ModelCheck found about a model, as data and in plain words."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import tensorflow_model_analysis as tfma
 from tensorflow_model_analysis.proto import validation_result_pb2
+from tensorflow_model_analysis.writers import eval_config_writer
 
 from components.model_check import reason_not_blessed
 from pipeline import evaluation
@@ -54,12 +56,13 @@ class Verdict:
     nothing_new: str | None
 
 
-def read(evaluation_uri: str, model_check_uri: str) -> Verdict:
+def read(evaluation_uri: str, model_check_uri: str, label_names: Sequence[str]) -> Verdict:
     """Reads the verdict on a model.
 
     Args:
       evaluation_uri: Folder of the Evaluator's ModelEvaluation artifact.
       model_check_uri: Folder of ModelCheck's InfraBlessing artifact.
+      label_names: Names of the classes.
 
     Raises:
       ValueError: There is no evaluation in the folder.
@@ -69,7 +72,7 @@ def read(evaluation_uri: str, model_check_uri: str) -> Verdict:
     return Verdict(
         metrics=model,
         baseline=baseline,
-        refusals=tuple(_refusals(result, model, baseline)),
+        refusals=tuple(_refusals(result, model, baseline, label_names)),
         nothing_new=reason_not_blessed(model_check_uri),
     )
 
@@ -93,6 +96,7 @@ def read_metrics(evaluation_uri: str) -> tuple[Metrics, Metrics | None]:
 
 def _metrics_by_model(evaluation_uri: str) -> dict[str, Metrics]:
     """Metrics over all examples, by TFMA's name of the model."""
+    config, *_ = eval_config_writer.load_eval_run(evaluation_uri)
     values: dict[str, dict] = {}
     for result in tfma.load_metrics(evaluation_uri):
         if result.slice_key.single_slice_keys:
@@ -104,22 +108,27 @@ def _metrics_by_model(evaluation_uri: str) -> dict[str, Metrics]:
         model: Metrics(
             accuracy=metrics[evaluation.ACCURACY].double_value.value,
             cross_entropy=metrics[evaluation.CROSS_ENTROPY].double_value.value,
-            confusion=_confusion(metrics[evaluation.CONFUSION_MATRIX]),
+            confusion=_confusion(
+                metrics[evaluation.CONFUSION_MATRIX], evaluation.count_classes(config)
+            ),
         )
         for model, metrics in values.items()
     }
 
 
-def _confusion(value) -> np.ndarray:
+def _confusion(value, num_classes: int) -> np.ndarray:
     (matrix,) = value.multi_class_confusion_matrix_at_thresholds.matrices
-    confusion = np.zeros((mnist.CLASSES, mnist.CLASSES), np.int64)
+    confusion = np.zeros((num_classes, num_classes), np.int64)
     for entry in matrix.entries:
         confusion[entry.actual_class_id, entry.predicted_class_id] = entry.num_weighted_examples
     return confusion
 
 
 def _refusals(
-    result: validation_result_pb2.ValidationResult, model: Metrics, baseline: Metrics | None
+    result: validation_result_pb2.ValidationResult,
+    model: Metrics,
+    baseline: Metrics | None,
+    names: Sequence[str],
 ) -> list[str]:
     sentences = []
     for validation in result.metric_validations_per_slice:
@@ -129,40 +138,44 @@ def _refusals(
             threshold = failure.metric_threshold
             if threshold.HasField("change_threshold"):
                 allowed = -threshold.change_threshold.absolute.value
-                sentences.append(_fell(model, baseline, label, allowed))
+                sentences.append(_fell(model, baseline, label, allowed, names))
             else:
                 least = threshold.value_threshold.lower_bound.value
-                sentences.append(_too_low(model, label, least))
-    missing = [spec.feature_values[mnist.LABEL] for spec in result.missing_slices]
-    sentences += [f"digit {label}: the test split has no example of it" for label in missing]
+                sentences.append(_too_low(model, label, least, names))
+    missing = [names[int(spec.feature_values[mnist.LABEL])] for spec in result.missing_slices]
+    sentences += [f"class {name}: the test split has no example of it" for name in missing]
     return sorted(sentences)
 
 
-def _fell(model: Metrics, baseline: Metrics, label: int | None, allowed: float) -> str:
+def _fell(
+    model: Metrics, baseline: Metrics, label: int | None, allowed: float, names: Sequence[str]
+) -> str:
     now, before = _accuracy(model, label), _accuracy(baseline, label)
     sentence = (
-        f"{_subject(label)} {_text(now)} is {_text(before - now)} below the pushed model's "
+        f"{_subject(label, names)} {_text(now)} is {_text(before - now)} below the pushed model's "
         f"{_text(before)}; at most {_text(allowed)} is allowed"
     )
     if label is not None:
         return sentence
     worst = int(np.nanargmax(baseline.class_accuracies - model.class_accuracies))
     fall = [_text(metrics.class_accuracies[worst]) for metrics in (baseline, model)]
-    return f"{sentence}; digit {worst} fell most, from {fall[0]} to {fall[1]}"
+    return f"{sentence}; class {names[worst]} fell most, from {fall[0]} to {fall[1]}"
 
 
-def _too_low(model: Metrics, label: int | None, least: float) -> str:
-    sentence = f"{_subject(label)} {_text(_accuracy(model, label))} is below {_text(least)}"
+def _too_low(model: Metrics, label: int | None, least: float, names: Sequence[str]) -> str:
+    accuracy = _text(_accuracy(model, label))
+    sentence = f"{_subject(label, names)} {accuracy} is below {_text(least)}"
     if label is None:
         return sentence
     wrong = model.confusion[label].copy()
     wrong[label] = 0
     total = model.confusion[label].sum()
-    return f"{sentence}; most often taken for {wrong.argmax()} ({wrong.max()} of {total})"
+    other = names[wrong.argmax()]
+    return f"{sentence}; most often taken for {other} ({wrong.max()} of {total})"
 
 
-def _subject(label: int | None) -> str:
-    return "accuracy" if label is None else f"digit {label}: accuracy"
+def _subject(label: int | None, names: Sequence[str]) -> str:
+    return "accuracy" if label is None else f"class {names[label]}: accuracy"
 
 
 def _accuracy(metrics: Metrics, label: int | None) -> float:

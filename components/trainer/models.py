@@ -12,7 +12,7 @@ from itertools import count
 import keras
 
 from components.trainer import layers
-from schemas import mnist
+from schemas import data_sets, mnist
 
 _REGISTRY: dict[str, Callable[..., keras.Model]] = {}
 
@@ -84,7 +84,7 @@ def _register(build: Callable[..., keras.Model]) -> Callable[..., keras.Model]:
 
 @_register
 def cnn(
-    num_classes: int = mnist.CLASSES,
+    num_classes: int = data_sets.MNIST.num_classes,
     seed: int = 0,
     l2: float = 0.0,
     dropout: float = 0.3,
@@ -111,7 +111,10 @@ def cnn(
 
 @_register
 def mlp(
-    num_classes: int = mnist.CLASSES, seed: int = 0, l2: float = 0.0, dropout: float = 0.2
+    num_classes: int = data_sets.MNIST.num_classes,
+    seed: int = 0,
+    l2: float = 0.0,
+    dropout: float = 0.2,
 ) -> keras.Model:
     """One hidden layer of 512."""
     seeds = count(1000 * seed)
@@ -125,7 +128,10 @@ def mlp(
 
 @_register
 def sequence(
-    num_classes: int = mnist.CLASSES, seed: int = 0, l2: float = 0.0, dropout: float = 0.1
+    num_classes: int = data_sets.MNIST.num_classes,
+    seed: int = 0,
+    l2: float = 0.0,
+    dropout: float = 0.1,
 ) -> keras.Model:
     """Reads an image as a sequence of 28 rows."""
     seeds = count(1000 * seed)
@@ -149,7 +155,7 @@ def sequence(
 
 @_register
 def encoder_decoder(
-    num_classes: int = mnist.CLASSES,
+    num_classes: int = data_sets.MNIST.num_classes,
     seed: int = 0,
     l2: float = 0.0,
     dropout: float = 0.2,

@@ -8,7 +8,7 @@ import keras
 import tensorflow as tf
 from tfx.components.trainer.fn_args_utils import FnArgs
 
-from components import training_record, versions
+from components import labels, training_record, versions
 from components.trainer import (
     actions,
     checkpoints,
@@ -38,8 +38,9 @@ def run_fn(fn_args: FnArgs) -> None:
 
     Args:
       fn_args: `custom_config` holds `train` (TrainSettings), `optimizer` (OptimizerSettings),
-        `checkpoints` (CheckpointSettings), `checkpoint_folder` (one that a next run will find) and
-        `code` (a digest); `base_model`, where given, is the folder of the SavedModel to start from.
+        `label_names` (names of the classes, in the order of their labels), `checkpoints`
+        (CheckpointSettings), `checkpoint_folder` (one that a next run will find) and `code` (a
+        digest); `base_model`, where given, is the folder of the SavedModel to start from.
 
     Raises:
       actions.NonFiniteLossError: The loss was not finite; nothing was exported.
@@ -62,6 +63,7 @@ def run_fn(fn_args: FnArgs) -> None:
         best = _fit(fn_args, settings, loop, saved)
     folder = strategies.own_folder(strategy, fn_args.serving_model_dir)
     signatures.export(loop.model, folder)
+    labels.write(folder, config["label_names"])
     record = training_record.TrainingRecord(data=data, code=code, trained_at=time.time())
     training_record.write(folder, record)
     saved.clear()
@@ -74,7 +76,10 @@ def _create_loop(
     optimizer_settings = OptimizerSettings.model_validate(fn_args.custom_config["optimizer"])
     with strategy.scope():
         model = models.create(
-            settings.model, seed=settings.seed, **_model_arguments(settings, strategy)
+            settings.model,
+            num_classes=len(fn_args.custom_config["label_names"]),
+            seed=settings.seed,
+            **_model_arguments(settings, strategy),
         )
         if fn_args.base_model:
             log.info("%s", warm_start.load(model, fn_args.base_model))

@@ -45,7 +45,7 @@ class TrainSettings(Section):
     model_arguments: dict[str, Any] = Field(
         default_factory=dict, description="Keyword arguments of the model, e.g. {l2: 1e-4}"
     )
-    epochs: int = Field(5, gt=0, description="Most passes over the train split")
+    epochs: int = Field(7, gt=0, description="Most passes over the train split")
     batch_size: int = Field(128, gt=0, description="Examples in a global batch, over all replicas")
     patience: int = Field(
         3, gt=0, description="Epochs without a lower eval loss before training stops"

@@ -1,1 +1,1 @@
-"""Serves the last pushed model: a page to draw digits on, and TF Serving's REST interface."""
+"""Serves the last pushed model: a page to draw on, and TF Serving's REST interface."""

@@ -12,9 +12,7 @@ from starlette.responses import FileResponse, JSONResponse, Response
 from pipeline import images
 from pipeline.serve import model, rest
 from pipeline.serve.holder import Holder
-from schemas import mnist
 
-MODEL = "mnist"
 VERSION_HEADER = "X-Model-Version"
 
 STATIC = Path(__file__).parent / "static"
@@ -32,7 +30,8 @@ async def health(_: Request) -> Response:
 
 async def version(request: Request) -> Response:
     """The version that is served."""
-    return JSONResponse(_describe(_holder(request).current))
+    holder = _holder(request)
+    return JSONResponse({"model": holder.name, **_describe(holder.current)})
 
 
 async def status(request: Request) -> Response:
@@ -102,18 +101,18 @@ def _holder(request: Request) -> Holder:
 
 def _require_model(request: Request) -> None:
     name = request.path_params["name"]
-    if name != MODEL:
+    served = _holder(request).name
+    if name != served:
         raise HTTPException(
-            HTTPStatus.NOT_FOUND, f"there is no model {name!r}; the one here is {MODEL!r}"
+            HTTPStatus.NOT_FOUND, f"there is no model {name!r}; the one here is {served!r}"
         )
 
 
 def _describe(served: model.PushedModel) -> dict:
     return {
-        "model": MODEL,
         "version": str(served.version),
         "accuracy": served.accuracy,
-        "class_names": mnist.CLASS_NAMES,
+        "class_names": served.label_names,
     }
 
 

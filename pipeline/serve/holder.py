@@ -1,6 +1,7 @@
 """Holds the version that is served, and takes over a newly pushed one."""
 
 import logging
+import os
 
 import tensorflow as tf
 
@@ -17,6 +18,7 @@ class Holder:
     whatever is pushed or removed meanwhile.
 
     Attributes:
+      name: Of the model, as TF Serving's images have it: the last part of the destination.
       current: The version to ask.
       refused: A higher version that cannot be served, as number and reason, or None.
     """
@@ -28,6 +30,7 @@ class Holder:
           ModelError: There is none, or it cannot be served.
         """
         self._destination = destination
+        self.name = os.path.basename(destination.rstrip("/"))
         self.current = PushedModel.load_current(destination)
         self.refused: tuple[int, str] | None = None
 

@@ -9,7 +9,7 @@ import pydantic
 import tensorflow as tf
 from tfx.dsl.io import fileio
 
-from components import versions
+from components import labels, versions
 from schemas import mnist
 
 # The signature that takes pixels, and that of a request which names none.
@@ -41,12 +41,14 @@ class PushedModel:
     Attributes:
       version: Its number.
       accuracy: What it reached on the test split, from 0 to 1; None when that is not known.
+      label_names: Names of its classes.
       signatures: What it can be asked, by name.
       loaded: The variables live as long as this object; the signatures alone do not keep them.
     """
 
     version: int
     accuracy: float | None
+    label_names: tuple[str, ...]
     signatures: Mapping[str, Callable[..., dict[str, tf.Tensor]]]
     loaded: tf.Module
 
@@ -60,8 +62,11 @@ class PushedModel:
         folder = versions.path(destination, version)
         try:
             loaded = tf.saved_model.load(folder)
-            model = cls(version, _accuracy(folder), loaded.signatures, loaded)
-            model.predict(np.zeros([1, mnist.HEIGHT, mnist.WIDTH], np.uint8))
+            names = labels.read(folder)
+            model = cls(version, _accuracy(folder), names, loaded.signatures, loaded)
+            probabilities, _ = model.predict(np.zeros([1, mnist.HEIGHT, mnist.WIDTH], np.uint8))
+            if probabilities.shape[1] != len(names):
+                raise ValueError(f"it has {probabilities.shape[1]} classes, but {len(names)} names")
         except (OSError, ValueError, KeyError, tf.errors.OpError) as error:
             raise ModelError(f"{folder} cannot be served: {error}") from None
         return model
@@ -104,7 +109,7 @@ class PushedModel:
         return {name: tensor.numpy() for name, tensor in outputs.items()}
 
     def predict(self, images: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Recognizes digits.
+        """Recognizes images.
 
         Args:
           images: uint8 [batch, 28, 28].

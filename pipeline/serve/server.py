@@ -91,7 +91,7 @@ def welcome(model: PushedModel, host: str, port: int) -> str:
     name = f"[{host}]" if ":" in host else host
     lines = [
         f"Version {model.version}{accuracy}",
-        f"Draw a digit at http://{name}:{port}/ (Ctrl+C stops)",
+        f"Draw at http://{name}:{port}/ (Ctrl+C stops)",
     ]
     if host not in _LOOPBACK:
         lines.append("Whoever reaches this address can use it; there is no password.")

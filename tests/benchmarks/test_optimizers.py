@@ -5,7 +5,7 @@ import pytest
 
 from benchmarks import optimizers as benchmark
 from components.trainer import inputs, optimizers
-from schemas import mnist
+from schemas import data_sets, mnist
 
 RNG = np.random.default_rng(0)
 
@@ -13,7 +13,7 @@ RNG = np.random.default_rng(0)
 @pytest.fixture(scope="module")
 def examples() -> inputs.Examples:
     """Images whose class is how bright they are; 300, so that the last batch is a partial one."""
-    labels = np.arange(300) % mnist.CLASSES
+    labels = np.arange(300) % data_sets.MNIST.num_classes
     images = np.broadcast_to(25 * labels[:, None, None], (300, mnist.HEIGHT, mnist.WIDTH))
     return {mnist.IMAGE: images.astype("uint8"), mnist.LABEL: labels.astype("int64")}
 

@@ -1,12 +1,15 @@
 """The last pushed model as an artifact."""
 
+import json
 import os
 
 import pytest
 from tfx.types import standard_artifacts
 from tfx.utils import path_utils
 
-from components import baseline, publishing, versions
+from components import baseline, labels, publishing, versions
+
+NAMES = ["cat", "dog"]
 
 
 @pytest.fixture
@@ -21,18 +24,21 @@ def copy(tmp_path):
     def run(destination, **arguments):
         model = standard_artifacts.Model()
         model.uri = str(tmp_path / "output")
-        baseline.Baseline.test_call(model=model, push_destination=destination, **arguments)
+        baseline.Baseline.test_call(
+            model=model, push_destination=destination, label_names=json.dumps(NAMES), **arguments
+        )
         return model
 
     return run
 
 
-def push(destination, version):
+def push(destination, version, names=NAMES):
     model = os.path.join(destination, ".made", str(version))
     os.makedirs(os.path.join(model, "variables"))
     for name in ("saved_model.pb", "variables/variables.index"):
         with open(os.path.join(model, name), "w", encoding="utf-8") as file:
             file.write(f"{name} of {version}")
+    labels.write(model, names)
     publishing.publish(model, destination, clock=lambda: version)
 
 
@@ -86,3 +92,15 @@ def test_only_an_output_of_baseline_says_which_version_it_is(tmp_path):
 
     with pytest.raises(ValueError, match="is not a baseline: it has no file pushed_version"):
         baseline.pushed_version(other)
+
+
+@pytest.mark.parametrize("names", [["cat"], ["cat", "dog", "cow"], ["dog", "cat"], ["cat", "cow"]])
+def test_a_model_of_other_classes_is_no_baseline(copy, destination, tmp_path, names):
+    push(destination, 10, names)
+    with pytest.raises(ValueError, match="holds a model of") as caught:
+        copy(destination)
+    assert str(caught.value) == (
+        f"{destination}/10 holds a model of {len(names)} classes ({', '.join(names)}), this data "
+        "set has 2 (cat, dog): push to another folder, push.destination=..."
+    )
+    assert not (tmp_path / "output").exists()

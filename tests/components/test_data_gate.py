@@ -12,8 +12,9 @@ from tfx.types import artifact_utils, standard_artifacts
 
 from components.data_gate import DataError, DataGate, class_counts, read_statistics
 from components.schema import schema_text
-from schemas import mnist
+from schemas import data_sets, mnist
 
+NAMES = data_sets.MNIST.label_names
 BEAM = ["--runner=FnApiRunner", "--sdk_container_image=unused"]
 
 
@@ -59,7 +60,7 @@ class Gate:
                 for record in records:
                     writer.write(record)
         (folder / "schema").mkdir()
-        (folder / "schema" / "schema.pbtxt").write_text(schema_text("mnist"))
+        (folder / "schema" / "schema.pbtxt").write_text(schema_text(data_sets.MNIST))
         self.schema = make(standard_artifacts.Schema, folder / "schema")
         self.statistics = make(standard_artifacts.ExampleStatistics, folder / "statistics")
         self.anomalies = make(standard_artifacts.ExampleAnomalies, folder / "anomalies")
@@ -82,7 +83,9 @@ class Gate:
         """Runs the component; gives its output."""
         names = ("anomalies", "statistics", "schema")
         DataGate.EXECUTOR_SPEC.executor_class().Do(
-            {name: [getattr(self, name)] for name in names}, {"counts": [self.counts]}, {}
+            {name: [getattr(self, name)] for name in names},
+            {"counts": [self.counts]},
+            {"label_names": json.dumps(NAMES)},
         )
         return json.loads(self.counts.read())
 
@@ -90,9 +93,9 @@ class Gate:
 def test_good_data_passes(tmp_path):
     gate = Gate(tmp_path, train=GOOD, test=[*GOOD, example(3)])
     counts = gate.run()
-    assert counts["train"] == dict.fromkeys(mnist.CLASS_NAMES, 10)
+    assert counts["train"] == dict.fromkeys(NAMES, 10)
     assert counts["test"]["3"] == 11
-    assert class_counts(read_statistics(gate.statistics, "test")) == counts["test"]
+    assert class_counts(read_statistics(gate.statistics, "test"), NAMES) == counts["test"]
 
 
 def test_no_split_is_not_a_good_split(tmp_path):

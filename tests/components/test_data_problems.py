@@ -6,9 +6,9 @@ from tensorflow_metadata.proto.v0 import anomalies_pb2, schema_pb2, statistics_p
 
 from components import data_problems
 from components.schema import schema_text
-from schemas import mnist
+from schemas import data_sets
 
-SCHEMA = text_format.Parse(schema_text("mnist"), schema_pb2.Schema())
+SCHEMA = text_format.Parse(schema_text(data_sets.MNIST), schema_pb2.Schema())
 
 
 def statistics(labels: dict[int, int], image_bytes=(784, 784)):
@@ -40,7 +40,7 @@ def describe(made, anomalies=""):
     return data_problems.describe(made, parsed, SCHEMA)
 
 
-WHOLE = dict.fromkeys(range(mnist.CLASSES), 100)
+WHOLE = dict.fromkeys(range(data_sets.MNIST.num_classes), 100)
 
 
 def test_nothing_is_wrong():

@@ -4,7 +4,7 @@ import pytest
 from tfx.components.evaluator import executor as tfx_executor
 from tfx.types import channel_utils, standard_artifacts
 
-from components import baseline, evaluator
+from components import baseline, evaluator, labels
 from pipeline import evaluation
 
 
@@ -23,9 +23,12 @@ def pushed(tmp_path, *versions):
     for version in versions:
         (destination / version).mkdir(parents=True)
         (destination / version / "saved_model.pb").write_text("graph")
+        labels.write(str(destination / version), ["cat", "dog"])
     artifact = standard_artifacts.Model()
     artifact.uri = str(tmp_path / "baseline")
-    baseline.Baseline.test_call(model=artifact, push_destination=str(destination))
+    baseline.Baseline.test_call(
+        model=artifact, push_destination=str(destination), label_names='["cat", "dog"]'
+    )
     return artifact
 
 
@@ -55,6 +58,7 @@ def test_another_model_is_no_baseline(given, tmp_path):
 
 def test_the_component_is_tfx_s_but_for_the_executor():
     config = evaluation.eval_config(
+        num_classes=10,
         min_accuracy=0.9,
         min_class_accuracy=0.5,
         max_accuracy_drop=0.01,

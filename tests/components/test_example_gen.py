@@ -15,7 +15,8 @@ from components.example_gen import Executor, MnistExampleGen
 from components.idx import IdxError
 from components.trainer import inputs
 from pipeline import data
-from schemas import mnist
+from pipeline.data_settings import DataSettings
+from schemas import data_sets, mnist
 from tests.support import idx_folders
 
 TRAIN_IMAGES, TRAIN_LABELS, TEST_IMAGES, TEST_LABELS = mnist.FILES
@@ -39,6 +40,9 @@ def generate(folder, output, beam=BEAM, **properties):
     defaults = {
         "input_base": str(folder),
         "fingerprint": "",
+        "num_classes": 10,
+        "first_label": 0,
+        "transposed": 0,
         "eval_examples": 10,
         "train_limit": 0,
         "test_limit": 0,
@@ -122,14 +126,36 @@ def test_a_worker_that_comes_second_writes_the_same(folder, tmp_path):
     assert list(first) == ["x.gz"]
 
 
+def test_a_data_set_like_emnist_gives_the_same_bytes_as_its_upright_original(tmp_path):
+    """Images column by column, labels from 1, and files of EMNIST's names make no difference."""
+    upright = idx_folders.arrays(classes=26)
+    kept = [
+        array.swapaxes(1, 2) if array.ndim == 3 else array + np.uint8(1)
+        for array in upright.values()
+    ]
+    letters = dict(zip(data_sets.EMNIST_LETTERS.files, kept, strict=True))
+    one = idx_folders.write(tmp_path / "upright", upright)
+    two = idx_folders.write(tmp_path / "letters", letters)
+    generate(one, tmp_path / "a", num_classes=26)
+    generate(two, tmp_path / "b", num_classes=26, first_label=1, transposed=1)
+    assert digests(tmp_path / "a") == digests(tmp_path / "b")
+
+
+def test_labels_outside_of_the_data_sets_own_are_refused(tmp_path):
+    folder = idx_folders.make(tmp_path / "idx")  # labels 0 to 9
+    for properties, label in (({"first_label": 1}, "0"), ({"num_classes": 9}, "9")):
+        with pytest.raises(IdxError, match=f"label {label} of example"):
+            generate(folder, tmp_path / "out", **properties)
+
+
 def test_limits(folder, tmp_path):
     examples = generate(folder, tmp_path / "out", train_limit=7, test_limit=3)
     assert [len(read(examples, split)) for split in mnist.SPLITS] == [7, 10, 3]
 
 
 def test_real_mnist(tmp_path):
-    folder = data.fetch("mnist", str(tmp_path / "data"))
-    fingerprint = mnist_files.check(folder).fingerprint
+    folder = data.fetch(DataSettings(directory=str(tmp_path / "data")))
+    fingerprint = mnist_files.check(folder, data_sets.MNIST.labels).fingerprint
     examples = generate(
         folder,
         tmp_path / "out",
@@ -143,7 +169,7 @@ def test_real_mnist(tmp_path):
     assert np.array_equal(batch[mnist.IMAGE], idx.read(f"{folder}/{TEST_IMAGES}")[rows])
     assert np.array_equal(batch[mnist.LABEL], idx.read(f"{folder}/{TEST_LABELS}")[rows])
     train = inputs.decode(tf.constant(read(examples, "train")))
-    assert set(train[mnist.LABEL].numpy()) == set(range(mnist.CLASSES))
+    assert set(train[mnist.LABEL].numpy()) == set(data_sets.MNIST.labels)
 
 
 @pytest.mark.parametrize(
@@ -180,11 +206,11 @@ def test_numbers_out_of_range_are_refused(folder, tmp_path):
 
 
 def test_data_that_changed_since_the_pipeline_was_made_is_refused(folder, tmp_path):
-    before = mnist_files.check(str(folder)).fingerprint
+    before = mnist_files.check(str(folder), data_sets.MNIST.labels).fingerprint
     generate(folder, tmp_path / "one", fingerprint=before)
     images = idx.read(str(folder / TEST_IMAGES))
     idx.write(folder / TEST_IMAGES, images[::-1])
-    after = mnist_files.check(str(folder)).fingerprint
+    after = mnist_files.check(str(folder), data_sets.MNIST.labels).fingerprint
     with pytest.raises(RuntimeError, match=f"has changed.*{after}, {before} is expected"):
         generate(folder, tmp_path / "two", fingerprint=before)
     assert not (tmp_path / "two").exists()
@@ -213,10 +239,20 @@ def test_reading_holds_little_of_a_file(tmp_path, monkeypatch):
 
 
 def test_the_fingerprints_of_content_and_code_are_part_of_the_cache_key():
-    component = MnistExampleGen(input_base="in", fingerprint="abc", eval_examples=5, code="def")
+    component = MnistExampleGen(
+        input_base="in",
+        fingerprint="abc",
+        num_classes=26,
+        transposed=True,
+        eval_examples=5,
+        code="def",
+    )
     assert component.exec_properties == {
         "input_base": "in",
         "fingerprint": "abc",
+        "num_classes": 26,
+        "first_label": 0,
+        "transposed": 1,
         "eval_examples": 5,
         "train_limit": 0,
         "test_limit": 0,

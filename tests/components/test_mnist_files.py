@@ -12,6 +12,7 @@ from schemas import mnist
 from tests.support import idx_folders
 
 TRAIN_IMAGES, TRAIN_LABELS, TEST_IMAGES, TEST_LABELS = mnist.FILES
+LABELS = range(10)
 
 
 @pytest.fixture
@@ -21,7 +22,7 @@ def folder(tmp_path):
 
 def refuses(folder, reason, name=""):
     with pytest.raises(IdxError, match=reason) as caught:
-        mnist_files.check(str(folder))
+        mnist_files.check(str(folder), LABELS)
     assert caught.value.path == str(folder / name if name else folder)
     assert "\n" not in str(caught.value)
 
@@ -58,12 +59,12 @@ def test_finds_the_files(folder):
 
 
 def test_counts_the_examples(folder):
-    data = mnist_files.check(str(folder))
+    data = mnist_files.check(str(folder), LABELS)
     assert (data.train_examples, data.test_examples) == (60, 20)
 
 
 def test_the_fingerprint_is_of_the_content_alone(tmp_path, folder):
-    fingerprint = mnist_files.check(str(folder)).fingerprint
+    fingerprint = mnist_files.check(str(folder), LABELS).fingerprint
     assert len(bytes.fromhex(fingerprint)) == 32
     zipped = idx_folders.make(tmp_path / "zipped", suffix=".gz")
     os.utime(zipped / f"{TRAIN_IMAGES}.gz", (0, 0))
@@ -72,16 +73,16 @@ def test_the_fingerprint_is_of_the_content_alone(tmp_path, folder):
     for name in mnist.FILES:
         (renamed / name).rename(renamed / f"fashion-{name}")
     for other in (zipped, renamed):
-        assert mnist_files.check(str(other)).fingerprint == fingerprint
+        assert mnist_files.check(str(other), LABELS).fingerprint == fingerprint
 
 
 @pytest.mark.parametrize("name", mnist.FILES)
 def test_the_fingerprint_changes_with_one_byte_of_any_file(folder, name):
-    before = mnist_files.check(str(folder)).fingerprint
+    before = mnist_files.check(str(folder), LABELS).fingerprint
     array = idx.read(str(folder / name))
     array.flat[7] = (array.flat[7] + 1) % 10
     idx.write(folder / name, array)
-    assert mnist_files.check(str(folder)).fingerprint != before
+    assert mnist_files.check(str(folder), LABELS).fingerprint != before
 
 
 def test_the_fingerprint_tells_train_from_test(tmp_path):
@@ -89,7 +90,7 @@ def test_the_fingerprint_tells_train_from_test(tmp_path):
     one = idx_folders.write(tmp_path / "one", files)
     swapped = dict(zip(files, [*list(files.values())[2:], *list(files.values())[:2]], strict=True))
     two = idx_folders.write(tmp_path / "two", swapped)
-    prints = {mnist_files.check(str(folder)).fingerprint for folder in (one, two)}
+    prints = {mnist_files.check(str(folder), LABELS).fingerprint for folder in (one, two)}
     assert len(prints) == 2
 
 
@@ -192,7 +193,7 @@ def test_labels_of_qmnist(folder):
     extended[:, 0] = classes
     (folder / TRAIN_LABELS).unlink()
     idx.write(folder / "qmnist-train-labels-idx2-int.gz", extended)
-    files = mnist_files.check(str(folder)).files
+    files = mnist_files.check(str(folder), LABELS).files
     examples = mnist_files.read_examples(files.train_images, files.train_labels, range(60))
     assert [label for _, label in examples] == classes.tolist()
 

@@ -1,5 +1,7 @@
 """A model is blessed when it serves and is new."""
 
+import json
+
 import numpy as np
 import pytest
 from tfx.components.util import model_utils
@@ -31,14 +33,16 @@ def check(tmp_path, examples):
         if pushed:
             saved_models.save(pushed, str(destination / "7"))
         last = _artifact(standard_artifacts.Model, tmp_path / "baseline")
-        baseline.Baseline.test_call(model=last, push_destination=str(destination))
+        baseline.Baseline.test_call(
+            model=last, push_destination=str(destination), label_names=saved_models.LABEL_NAMES
+        )
         blessing = _artifact(standard_artifacts.InfraBlessing, tmp_path / "blessing")
         model_check.ModelCheck.test_call(
             model=saved_models.model_artifact(model, str(tmp_path / "model")),
             examples=examples,
             baseline=last,
             blessing=blessing,
-            **arguments,
+            **{"label_names": saved_models.LABEL_NAMES, **arguments},
         )
         return blessing
 
@@ -80,10 +84,16 @@ def test_a_model_that_does_not_serve_ends_the_run(check, tmp_path):
     assert not (tmp_path / "blessing").exists()
 
 
+@pytest.mark.parametrize("names", ["abcdefghij", "123456789"])
+def test_a_model_of_other_classes_than_it_should_tell_apart_ends_the_run(check, names):
+    with pytest.raises(serving_check.ServingError, match=r"names its classes|\[40, 9\]"):
+        check(saved_models.BrightRow(), label_names=json.dumps(list(names)))
+
+
 def test_takes_as_many_examples_as_told_and_there_are(check, monkeypatch):
     counts = []
     monkeypatch.setattr(
-        serving_check, "check", lambda model, examples: counts.append(len(examples))
+        serving_check, "check", lambda model, examples, classes: counts.append(len(examples))
     )
     for count in (1, 25, 1000):
         check(saved_models.BrightRow(), count=count)

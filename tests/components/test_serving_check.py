@@ -143,8 +143,18 @@ def examples():
 def test_a_model_that_serves_passes(tmp_path, examples):
     model = saved_models.save(saved_models.BrightRow(), str(tmp_path / "model"))
 
-    serving_check.check(model, examples)
-    serving_check.check(model, examples[:1])
+    serving_check.check(model, examples, saved_models.CLASSES)
+    serving_check.check(model, examples[:1], saved_models.CLASSES)
+
+
+def test_the_number_of_classes_is_the_data_set_s(tmp_path):
+    examples = tf.constant(saved_models.serialized(np.arange(26)))
+    letters = saved_models.save(saved_models.BrightRow(classes=26), str(tmp_path / "letters"))
+    digits = saved_models.save(saved_models.BrightRow(), str(tmp_path / "digits"))
+
+    serving_check.check(letters, examples, 26)
+    with pytest.raises(serving_check.ServingError, match=r"float32 \[26, 26\], got .*\[26, 10\]"):
+        serving_check.check(digits, examples, 26)
 
 
 @pytest.mark.parametrize("name", BROKEN)
@@ -153,12 +163,12 @@ def test_a_broken_model_is_refused_with_the_reason(name, tmp_path, examples):
     model = saved_models.save(make(), str(tmp_path / "model"))
 
     with pytest.raises(serving_check.ServingError, match=message):
-        serving_check.check(model, examples)
+        serving_check.check(model, examples, saved_models.CLASSES)
 
 
 def test_a_folder_without_a_model_is_refused(tmp_path, examples):
     with pytest.raises(serving_check.ServingError, match=r"cannot be loaded as a SavedModel"):
-        serving_check.check(str(tmp_path), examples)
+        serving_check.check(str(tmp_path), examples, saved_models.CLASSES)
 
 
 @pytest.mark.parametrize("kept", [0, 0.5])
@@ -169,7 +179,7 @@ def test_a_truncated_model_is_refused(kept, tmp_path, examples):
     file.write_bytes(file.read_bytes()[: int(kept * file.stat().st_size)])
 
     with pytest.raises(serving_check.ServingError, match=str(model)):
-        serving_check.check(str(model), examples)
+        serving_check.check(str(model), examples, saved_models.CLASSES)
 
 
 def test_truncated_variables_are_refused(tmp_path, examples):
@@ -179,4 +189,4 @@ def test_truncated_variables_are_refused(tmp_path, examples):
     file.write_bytes(file.read_bytes()[:100])
 
     with pytest.raises(serving_check.ServingError, match=r"cannot be loaded as a SavedModel"):
-        serving_check.check(str(model), examples)
+        serving_check.check(str(model), examples, saved_models.CLASSES)

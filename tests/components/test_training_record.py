@@ -5,7 +5,12 @@ from components import training_record
 from components.training_record import TrainingRecord
 
 RECORD = TrainingRecord(data="d", code="c", trained_at=1.5)
-CONFIG = {"code": "c", "train": {"epochs": 1}, "optimizer": {"name": "adam"}}
+CONFIG = {
+    "code": "c",
+    "train": {"epochs": 1},
+    "optimizer": {"name": "adam"},
+    "label_names": ["a", "b"],
+}
 
 
 def test_a_record_comes_back(tmp_path):

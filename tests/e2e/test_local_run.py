@@ -12,6 +12,7 @@ import pytest
 
 from components import idx, mnist_files
 from pipeline import data
+from pipeline.data_settings import DataSettings
 
 REPOSITORY = Path(__file__).parents[2]
 TRAINED = {"MnistExampleGen", "StatisticsGen", "ExampleValidator", "DataGate", "Trainer"}
@@ -115,7 +116,7 @@ def test_what_was_pushed_answers_each_signature(first):
 
     from schemas import mnist
 
-    files = mnist_files.find(data.fetch("mnist", str(REPOSITORY / "data")))
+    files = mnist_files.find(data.fetch(DataSettings(directory=str(REPOSITORY / "data"))))
     images = idx.read(files.test_images)[:200]
     labels = idx.read(files.test_labels)[:200]
     served = tf.saved_model.load(first.result["path"]).signatures
@@ -158,7 +159,7 @@ def test_a_model_below_the_thresholds_is_refused_with_reasons(workplace, third):
     assert refused.result["verdict"] == "refused"
     accuracy = f"{refused.result['accuracy']:.4f}".rstrip("0")
     assert f"accuracy {accuracy} is below 0.9999" in refused.output
-    assert "digit " in refused.output
+    assert "class " in refused.output
     assert len(workplace.versions()) == 1
 
 
@@ -172,7 +173,7 @@ def test_a_worse_model_is_refused_and_the_run_says_by_how_much(workplace, third)
 
 
 def test_anomalies_stop_the_run_before_training(tmp_path):
-    files = mnist_files.find(data.fetch("mnist", str(REPOSITORY / "data")))
+    files = mnist_files.find(data.fetch(DataSettings(directory=str(REPOSITORY / "data"))))
     folder = tmp_path / "without_nines"
     folder.mkdir()
     for images, labels, name, count in (

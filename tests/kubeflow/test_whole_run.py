@@ -1,5 +1,6 @@
 """The pipeline on a part of real MNIST, compiled, and run under the rules of each platform."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ from kubeflow import compile as compiler
 from kubeflow import document, ir, launcher, retrain
 from kubeflow.rules import RULES, Place
 from pipeline import config
+from schemas import data_sets
 
 REPOSITORY = Path(__file__).parents[2]
 # Little to compute: it is about what goes from container to container.
@@ -97,7 +99,10 @@ def decide_again(compiled, results, serving: Path, folder: Path) -> str:
     model = standard_artifacts.Model()
     model.uri = str(folder / "next-baseline")
     baseline.Baseline.EXECUTOR_SPEC.executor_class._FUNCTION(
-        model=model, push_destination=str(serving), state=""
+        model=model,
+        push_destination=str(serving),
+        label_names=json.dumps(data_sets.MNIST.label_names),
+        state="",
     )
     parameters = ir.tasks(compiled.job["pipelineSpec"])["retrain-gate"]["inputs"]["parameters"]
     code = parameters["code"]["runtimeValue"]["constant"]

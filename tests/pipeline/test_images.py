@@ -109,8 +109,8 @@ def test_mnists_own_images_are_taken_as_they_are(digits):
         assert inverted.notes == (images.INVERTED,)
 
 
-def test_a_picture_without_a_digit_is_refused():
-    with pytest.raises(images.ImageError, match="no digit stands out"):
+def test_a_picture_without_ink_is_refused():
+    with pytest.raises(images.ImageError, match="nothing stands out"):
         images.prepare(photos.encode(np.full((100, 100), 200)))
 
 

@@ -4,10 +4,12 @@ import json
 import numpy as np
 import pytest
 
-from components import idx
+from components import idx, labels, publishing
 from pipeline import images, predict
 from pipeline.serve.model import PushedModel
-from tests.support import photos
+from tests.support import photos, saved_models
+
+LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 
 @pytest.fixture
@@ -41,7 +43,7 @@ def test_table(capsys, monkeypatch, tmp_path, seven, several, destination):
     assert predict.predict(["seven.jpg", "images.gz"], destination) == predict.OK
     out, err = printed(capsys)
     lines = [line.split() for line in out.splitlines()]
-    assert lines[0] == ["picture", "digit", "probability", "or", "else", "note"]
+    assert lines[0] == ["picture", "class", "probability", "or", "else", "note"]
     digits_by_picture = {line[0]: line[1] for line in lines if len(line) > 3}
     assert digits_by_picture["seven.jpg"] == "7"
     assert [digits_by_picture[f"images.gz[{row}]"] for row in range(5)] == list("72104")
@@ -77,6 +79,25 @@ def test_standard_input(capsys, monkeypatch, request, destination, name):
 def test_an_idx_file_is_taken_as_it_is(several, digits):
     pictures = predict.read(several)
     np.testing.assert_array_equal([picture.image for picture in pictures], digits.images[:5])
+
+
+@pytest.fixture
+def letters(tmp_path) -> str:
+    """A destination with a model of 26 letters, of which the brightest row is the number."""
+    model = saved_models.save(saved_models.BrightRow(classes=26), str(tmp_path / "model"))
+    labels.write(model, LETTERS)
+    publishing.publish(model, str(tmp_path / "letters"))
+    return str(tmp_path / "letters")
+
+
+def test_classes_go_by_the_names_that_lie_in_the_model(tmp_path, capsys, letters):
+    pictures = str(tmp_path / "images")
+    idx.write(pictures, saved_models.images(np.array([25, 0])).swapaxes(1, 2))
+    assert predict.predict([pictures], letters, "json", transposed=True) == predict.OK
+    rows = json.loads(printed(capsys)[0])
+    assert [(row["class"], row["label"]) for row in rows] == [(25, "Z"), (0, "A")]
+    predict.predict([pictures], letters, transposed=True)
+    assert [line.split()[1] for line in printed(capsys)[0].splitlines()[1:3]] == ["Z", "A"]
 
 
 def test_many_images_go_in_batches(tmp_path, monkeypatch, capsys, digits, destination):

@@ -20,6 +20,7 @@ THRESHOLDS = {
     "max_accuracy_drop": 0.01,
     "max_class_accuracy_drop": 0.2,
 }
+NAMES = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
 BEAM = ["--runner=FnApiRunner", "--sdk_container_image=unused"]
 
 # How many of each digit: 300 in all, so that one digit of 30 is a tenth.
@@ -43,7 +44,7 @@ def evaluate(tmp_path_factory):
 
     def run(model, pushed=None, labels=LABELS, **thresholds):
         folder = str(tmp_path_factory.mktemp("evaluation"))
-        config = evaluation.eval_config(**{**THRESHOLDS, **thresholds})
+        config = evaluation.eval_config(num_classes=10, **{**THRESHOLDS, **thresholds})
         outputs = {
             "evaluation": [_artifact(standard_artifacts.ModelEvaluation, folder, "evaluation")],
             "blessing": [_artifact(standard_artifacts.ModelBlessing, folder, "blessing")],
@@ -86,7 +87,9 @@ def _baseline(pushed, folder):
     if pushed:
         saved_models.save(pushed, os.path.join(destination, "7"))
     artifact = _artifact(standard_artifacts.Model, folder, "baseline")
-    baseline.Baseline.test_call(model=artifact, push_destination=destination)
+    baseline.Baseline.test_call(
+        model=artifact, push_destination=destination, label_names=saved_models.LABEL_NAMES
+    )
     return artifact
 
 
@@ -103,7 +106,7 @@ def checked(tmp_path):
 
 
 def test_a_good_first_model_is_accepted(accepted, checked):
-    found = verdict.read(accepted.uri, checked)
+    found = verdict.read(accepted.uri, checked, NAMES)
 
     assert accepted.blessed
     assert found.refusals == ()
@@ -115,7 +118,7 @@ def test_a_good_first_model_is_accepted(accepted, checked):
 
 
 def test_cross_entropy_is_the_mean_over_the_examples_in_nats(accepted, good, checked):
-    found = verdict.read(accepted.uri, checked)
+    found = verdict.read(accepted.uri, checked, NAMES)
 
     outputs = good.image(saved_models.images(LABELS))
     probability_of_label = outputs["probabilities"].numpy()[np.arange(len(LABELS)), LABELS]
@@ -126,7 +129,7 @@ def test_cross_entropy_is_the_mean_over_the_examples_in_nats(accepted, good, che
 def test_an_accepted_model_may_be_the_pushed_one(accepted, tmp_path):
     (tmp_path / "INFRA_NOT_BLESSED").write_text("identical to pushed version 7")
 
-    found = verdict.read(accepted.uri, str(tmp_path))
+    found = verdict.read(accepted.uri, str(tmp_path), NAMES)
 
     assert found.refusals == ()
     assert found.nothing_new == "identical to pushed version 7"
@@ -138,14 +141,14 @@ def test_a_first_model_below_the_thresholds_is_refused_with_what_it_confuses(
     labels = LABELS[(LABELS != 4) & (LABELS != 6)]
     result = evaluate(confused, labels=labels, min_accuracy=0.95)
 
-    found = verdict.read(result.uri, checked)
+    found = verdict.read(result.uri, checked, NAMES)
 
     assert not result.blessed
     assert found.refusals == (
         "accuracy 0.875 is below 0.95",
-        "digit 4: the test split has no example of it",
-        "digit 6: the test split has no example of it",
-        "digit 8: accuracy 0 is below 0.5; most often taken for 3 (30 of 30)",
+        "class eight: accuracy 0 is below 0.5; most often taken for three (30 of 30)",
+        "class four: the test split has no example of it",
+        "class six: the test split has no example of it",
     )
     assert found.metrics.accuracy == 0.875
     assert found.metrics.confusion[8, 3] == 30
@@ -158,13 +161,13 @@ def test_a_model_worse_than_the_pushed_one_is_refused_with_how_much_and_where(
 ):
     result = evaluate(confused, pushed=good, min_class_accuracy=0)
 
-    found = verdict.read(result.uri, checked)
+    found = verdict.read(result.uri, checked, NAMES)
 
     assert not result.blessed
     assert found.refusals == (
         "accuracy 0.9 is 0.1 below the pushed model's 1; at most 0.01 is allowed; "
-        "digit 8 fell most, from 1 to 0",
-        "digit 8: accuracy 0 is 1 below the pushed model's 1; at most 0.2 is allowed",
+        "class eight fell most, from 1 to 0",
+        "class eight: accuracy 0 is 1 below the pushed model's 1; at most 0.2 is allowed",
     )
     assert found.baseline.accuracy == 1
     assert found.baseline.confusion[8, 8] == 30
@@ -183,9 +186,9 @@ def test_a_model_just_at_every_threshold_is_accepted(evaluate, good, confused, c
     )
 
     assert result.blessed
-    assert verdict.read(result.uri, checked).refusals == ()
+    assert verdict.read(result.uri, checked, NAMES).refusals == ()
 
 
 def test_a_folder_without_an_evaluation_is_refused(tmp_path, checked):
     with pytest.raises(ValueError, match="holds no evaluation of all test examples"):
-        verdict.read(str(tmp_path), checked)
+        verdict.read(str(tmp_path), checked, NAMES)

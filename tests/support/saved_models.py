@@ -1,5 +1,6 @@
 """Small SavedModels and Examples artifacts for tests, made in a second without training."""
 
+import json
 import os
 
 import numpy as np
@@ -7,7 +8,10 @@ import tensorflow as tf
 from tfx.types import artifact_utils, standard_artifacts
 from tfx.utils import path_utils
 
-from schemas import mnist
+from schemas import data_sets, mnist
+
+CLASSES = data_sets.MNIST.num_classes
+LABEL_NAMES = json.dumps(data_sets.MNIST.label_names)
 
 EXAMPLES_SIGNATURE = [tf.TensorSpec([None], tf.string, name="examples")]
 IMAGE_SIGNATURE = [tf.TensorSpec([None, mnist.HEIGHT, mnist.WIDTH], tf.uint8, name="image")]
@@ -15,24 +19,31 @@ PNG_SIGNATURE = [tf.TensorSpec([None], tf.string, name="png")]
 
 
 class BrightRow(tf.Module):
-    """Takes the brightest of rows 0 to 9 for the class; see `images` for what it gets right."""
+    """Takes the brightest of the first rows for the class; see `images` for what it gets right."""
 
-    def __init__(self, confidence: float = 0.01, confused: tuple[int, int] | None = None):
+    def __init__(
+        self,
+        confidence: float = 0.01,
+        confused: tuple[int, int] | None = None,
+        classes: int = CLASSES,
+    ):
         """Makes the model.
 
         Args:
           confidence: Scale of the logits.
           confused: A pair (digit, answer): the model gives `answer` for `digit`.
+          classes: Number of classes, at most 28.
         """
         super().__init__()
-        weights = np.eye(mnist.CLASSES, dtype=np.float32) * confidence
+        self.classes = classes
+        weights = np.eye(classes, dtype=np.float32) * confidence
         if confused:
             digit, answer = confused
             weights[digit, digit], weights[digit, answer] = 0, confidence
         self.weights = tf.Variable(weights, name="weights")
 
     def predict(self, image: tf.Tensor) -> dict[str, tf.Tensor]:
-        rows = tf.reduce_mean(tf.cast(image, tf.float32), axis=2)[:, : mnist.CLASSES]
+        rows = tf.reduce_mean(tf.cast(image, tf.float32), axis=2)[:, : self.classes]
         logits = rows @ self.weights
         return {"probabilities": tf.nn.softmax(logits), "class": tf.argmax(logits, axis=-1)}
 

@@ -36,6 +36,7 @@ def config(folder: Path, **changes: dict[str, Any]) -> dict[str, Any]:
         "optimizer": changes.get("optimizer", {"name": "schedule_free_adamw"}),
         "checkpoints": {"minutes": 0, "steps": 1, **changes.get("checkpoints", {})},
         "checkpoint_folder": str(folder / "checkpoints"),
+        "label_names": [str(digit) for digit in range(10)],
         "code": "c",
     }
 

@@ -19,7 +19,9 @@ class LARS(Optimizer):
     gradient, as the paper has it, and so not decoupled.
 
     Args:
-      learning_rate: At least 0; give a schedule with warmup for a large batch.
+      learning_rate: At least 0; give a schedule with warmup for a large batch. What
+        `trust_exclude` names moves at this rate as it is, so that one which is right for biases
+        goes here, and how far layers move into `trust_coefficient`.
       momentum: In [0, 1).
       trust_coefficient: How far a variable moves in a step, relative to its norm (eta of
         equation 6), above 0.
@@ -37,9 +39,9 @@ class LARS(Optimizer):
 
     def __init__(
         self,
-        learning_rate: Any = 1.0,
+        learning_rate: Any = 0.1,
         momentum: Any = 0.9,
-        trust_coefficient: Any = 0.001,
+        trust_coefficient: Any = 0.01,
         trust_exclude: Sequence[str] = ("bias$", "beta$", "gamma$"),
         weight_decay: Any = 0.0,
         weight_decay_exclude: Sequence[str] = (),

@@ -51,7 +51,7 @@ class ScheduleFreeAdamW(Optimizer):
 
     def __init__(
         self,
-        learning_rate: Any = 0.01,
+        learning_rate: Any = 0.005,
         beta_1: Any = 0.9,
         beta_2: Any = 0.999,
         epsilon: Any = 1e-8,

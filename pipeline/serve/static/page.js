@@ -3,6 +3,7 @@
 import {Pad} from './pad.js';
 
 const LOOK_FOR_NEW_VERSION = 5000; // Milliseconds.
+const MOST_IN_ONE_COLUMN = 12; // Classes.
 
 const $ = (id) => document.getElementById(id);
 const percent = new Intl.NumberFormat(
@@ -52,6 +53,7 @@ function show(answer, problem = '') {
   const best = answer?.class;
   const name = answer?.class_names[best] ?? '–';
   if ($('class').textContent !== name) $('class').textContent = name;
+  $('class').classList.toggle('word', name.length > 2);
   [...$('bars').children].forEach((row, index) => {
     const probability = answer?.probabilities[index] ?? 0;
     row.classList.toggle('best', index === best);
@@ -80,6 +82,9 @@ function showVersion(served) {
 }
 
 function makeBars(names) {
+  $('bars').classList.toggle('many', names.length > MOST_IN_ONE_COLUMN);
+  $('bars').style.setProperty('--half', Math.ceil(names.length / 2));
+  $('bars').style.setProperty('--longest', Math.max(...names.map((name) => name.length)));
   $('bars').replaceChildren(...names.map((name) => {
     const row = document.createElement('li');
     const track = document.createElement('span');

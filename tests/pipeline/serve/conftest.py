@@ -25,8 +25,9 @@ def confused(tmp_path_factory) -> str:
 @pytest.fixture
 def pushed(tmp_path, plain) -> str:
     """A destination where version 10 is the model that is right."""
-    publishing.publish(plain, str(tmp_path), clock=lambda: 10)
-    return str(tmp_path)
+    destination = str(tmp_path / "serving" / "mnist")
+    publishing.publish(plain, destination, clock=lambda: 10)
+    return destination
 
 
 @pytest.fixture

@@ -118,6 +118,7 @@ def test_health_and_version(address):
     answer = requests.get(address + "/version").json()
     assert (answer["version"], answer["accuracy"]) == ("10", None)
     assert answer["class_names"] == [str(digit) for digit in range(10)]
+    assert answer["model"] == "mnist"
 
 
 def test_the_page_gets_what_the_network_received(address, sevens):

@@ -6,7 +6,7 @@ import shutil
 import numpy as np
 import pytest
 
-from components import publishing, versions
+from components import labels, publishing, versions
 from pipeline.serve.holder import Holder
 from pipeline.serve.model import InputError, ModelError, PushedModel
 from tests.support import saved_models
@@ -135,9 +135,27 @@ def test_an_accuracy_that_makes_no_sense_is_refused(pushed, text):
 def test_a_model_without_the_signature_that_is_asked_is_refused(tmp_path):
     model = saved_models.BrightRow()
     model.signatures = lambda: {"png": model.png}
-    publishing.publish(saved_models.save(model, str(tmp_path / "model")), str(tmp_path / "to"))
+    folder = saved_models.save(model, str(tmp_path / "model"))
+    labels.write(folder, "0123456789")
+    publishing.publish(folder, str(tmp_path / "to"))
     with pytest.raises(ModelError, match="image"):
         Holder(str(tmp_path / "to"))
+
+
+def test_class_names_lie_in_the_model(pushed):
+    assert Holder(pushed).current.label_names == tuple("0123456789")
+    labels.write(os.path.join(pushed, "10"), "abcdefghij")
+    assert Holder(pushed).current.label_names == tuple("abcdefghij")
+
+
+def test_a_model_with_too_few_names_is_refused(pushed):
+    labels.write(os.path.join(pushed, "10"), "abc")
+    with pytest.raises(ModelError, match="it has 10 classes, but 3 names"):
+        Holder(pushed)
+
+
+def test_the_model_is_named_after_its_folder(pushed):
+    assert Holder(pushed).name == Holder(pushed + "/").name == "mnist"
 
 
 def test_what_the_model_cannot_read_is_told_in_one_line(pushed):

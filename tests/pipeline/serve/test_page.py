@@ -5,11 +5,11 @@ import pytest
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 
-from components import publishing, versions
+from components import labels, publishing, versions
 from pipeline import images
 from pipeline.serve.app import Limits
 from pipeline.serve.holder import Holder
-from tests.support import chromium, photos, serving
+from tests.support import chromium, photos, saved_models, serving
 
 pytestmark = pytest.mark.browser
 
@@ -19,6 +19,16 @@ const data = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.hei
 return Array.from(data).filter((_, index) => index % 4 === 0);
 """
 
+
+# Pixels between the end of each class's name and its bar.
+FREE_BESIDE_NAMES = """
+return Array.from(document.querySelectorAll('#bars li')).map((row) => {
+  const range = document.createRange();
+  range.selectNode(row.firstChild);
+  const bar = row.querySelector('span').getBoundingClientRect();
+  return bar.left - range.getBoundingClientRect().right;
+});
+"""
 
 VERSION = 1764500000
 
@@ -49,10 +59,10 @@ def driver():
 class Page:
     """What a person sees and touches."""
 
-    def __init__(self, driver, address: str):
+    def __init__(self, driver, address: str, classes: int = 10):
         self.driver = driver
         driver.get(address)
-        serving.eventually(lambda: len(self.all("#bars li")) == 10)
+        serving.eventually(lambda: len(self.all("#bars li")) == classes)
 
     def all(self, selector: str) -> list:
         return self.driver.find_elements(By.CSS_SELECTOR, selector)
@@ -211,3 +221,25 @@ def test_a_newly_pushed_version_shows_by_itself(page, served):
     new = publishing.publish(versions.path(served, VERSION), served)
     serving.eventually(lambda: page.one("served").text.startswith(f"Version {new}"))
     assert page.digit == "7"
+
+
+@pytest.mark.parametrize("width", [1000, 500])
+@pytest.mark.parametrize(
+    "names", [list("ABCDEFGHIJKLMNOPQRSTUVWXYZ"), ["T-shirt/top", "Ankle boot", "Pullover"]]
+)
+def test_names_have_room_beside_their_bars_however_many_and_long(tmp_path, names, width):
+    model = saved_models.BrightRow(classes=len(names))
+    folder = saved_models.save(model, str(tmp_path / "model"))
+    labels.write(folder, names)
+    publishing.publish(folder, str(tmp_path / "serving"))
+    with (
+        serving.running(Holder(str(tmp_path / "serving"))) as address,
+        chromium.browser(width=width) as driver,
+    ):
+        page = Page(driver, address, classes=len(names))
+        page.draw()
+        assert page.digit in names
+        assert [row.text.split("\n")[0] for row in page.all("#bars li")] == names
+        free = driver.execute_script(FREE_BESIDE_NAMES)
+        assert min(free) >= 2
+        assert driver.execute_script("return document.documentElement.scrollWidth") <= width

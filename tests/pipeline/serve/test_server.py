@@ -45,7 +45,7 @@ def test_it_says_where_it_is_and_stops_when_told(pushed, tmp_path):
             process.send_signal(signal.SIGINT)
             code = process.wait(60)
     said = log.read_text()
-    assert f"Version 10\nDraw a digit at http://127.0.0.1:{port}/ (Ctrl+C stops)\n" in said
+    assert f"Version 10\nDraw at http://127.0.0.1:{port}/ (Ctrl+C stops)\n" in said
     assert "Traceback" not in said
     assert code == server.OK
 

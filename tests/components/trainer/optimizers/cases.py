@@ -207,7 +207,7 @@ CASES = [
             ("r", -0.5),
             ("weight_lr_power", -1),
         ],
-        after_first_step=1 - 0.01 / 200,
+        after_first_step=1 - 0.005 / 200,
         reference=schedule_free_adamw,
     ),
     Case(
@@ -257,7 +257,7 @@ CASES = [
         arguments={
             "learning_rate": 2.0,
             "momentum": 0.8,
-            "trust_coefficient": 0.01,
+            "trust_coefficient": 0.02,
             "weight_decay": 0.01,
         },
         bad=[

@@ -1,0 +1,67 @@
+"""Runs the benchmarks one after another and writes their tables to benchmarks/RESULTS.md.
+
+    python -m benchmarks [--only loop --only serve]
+
+Each is a process of its own. What one fails to measure is named in the page, and in the exit code.
+"""
+
+import subprocess
+import sys
+from datetime import datetime, timezone
+from importlib import metadata
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from benchmarks.process import machine
+from components.files import write_whole
+
+# Title, and arguments, by name of the module.
+BENCHMARKS = {
+    "startup": ("Start-up", []),
+    "inputs": ("Input pipeline", []),
+    "loop": ("Training", []),
+    "optimizers": ("Cost of an optimizer's step", ["--cost"]),
+    "serve": ("Serving", []),
+    "kubeflow": ("Kubeflow Pipelines and Vertex AI", []),
+    "pipeline": ("The whole pipeline", ["--repeats", "3"]),
+}
+PACKAGES = ("tfx", "tensorflow", "keras", "apache-beam", "numpy")
+RESULTS = Path("benchmarks/RESULTS.md")
+console = Console(stderr=True)
+
+
+def main(
+    only: Annotated[
+        list[str] | None, typer.Option(help=f"Of {', '.join(BENCHMARKS)}; all if none.")
+    ] = None,
+    out: Annotated[Path, typer.Option(help="The page.")] = RESULTS,
+) -> None:
+    """Measures and writes the page."""
+    unknown = set(only or ()) - set(BENCHMARKS)
+    if unknown:
+        raise typer.BadParameter(f"only: {', '.join(sorted(unknown))}: not a benchmark")
+    sections, failed = [], []
+    for name in only or BENCHMARKS:
+        title, arguments = BENCHMARKS[name]
+        command = ["-m", f"benchmarks.{name}", *arguments]
+        console.print(f"python {' '.join(command)}", highlight=False)
+        ended = subprocess.run([sys.executable, *command], stdout=subprocess.PIPE, text=True)
+        if ended.returncode:
+            failed.append(name)
+        report = "It failed." if ended.returncode else ended.stdout.strip()
+        sections.append(f"## {title}\n\n`python {' '.join(command)}`\n\n{report}\n")
+    today = datetime.now(timezone.utc).date()
+    versions = ", ".join(f"{name} {metadata.version(name)}" for name in PACKAGES)
+    page = f"# Measured on {today}\n\n{machine()}; {versions}. `make bench` measures it again.\n\n"
+    write_whole(out, (page + "\n".join(sections)).encode())
+    console.print(f"{out}", highlight=False)
+    if failed:
+        console.print(f"failed: {', '.join(failed)}", style="bold red", highlight=False)
+        raise typer.Exit(1)
+
+
+if __name__ == "__main__":
+    typer.run(main)

@@ -1,0 +1,26 @@
+import pytest
+
+from components.trainer import validation
+from components.trainer.settings import OptimizerSettings, TrainSettings
+
+
+def validate(**train) -> None:
+    validation.validate(TrainSettings(**train), OptimizerSettings(), num_classes=26)
+
+
+def test_the_defaults_are_right():
+    validate()
+
+
+@pytest.mark.parametrize(
+    ("train", "message"),
+    [
+        ({"model_arguments": {"drop": 1}}, "model cnn has no argument 'drop'"),
+        ({"model_arguments": {"num_classes": 5}}, "must not have num_classes: the data set gives"),
+        ({"model_arguments": {"seed": 5}}, "must not have seed: train.seed gives it"),
+        ({"gradients": [{"name": "clip"}]}, "clip"),
+    ],
+)
+def test_a_wrong_setting_fails_at_once(train, message):
+    with pytest.raises(ValueError, match=message):
+        validate(**train)
