@@ -25,7 +25,7 @@ from components.trainer.checkpoints import Checkpoints
 from components.trainer.loop import TrainingLoop
 from components.trainer.progress import Progress
 from components.trainer.settings import CheckpointSettings, OptimizerSettings, TrainSettings
-from schemas import mnist
+from schemas import data_sets, mnist
 
 TRAIN = TrainSettings()
 WRITES = 10  # Of which the median is printed.
@@ -72,7 +72,7 @@ def _batches() -> tf.data.Dataset:
     count = 100 * TRAIN.batch_size
     examples = {
         mnist.IMAGE: rng.integers(0, 256, [count, mnist.HEIGHT, mnist.WIDTH], np.uint8),
-        mnist.LABEL: rng.integers(0, mnist.CLASSES, count),
+        mnist.LABEL: rng.integers(0, data_sets.MNIST.num_classes, count),
     }
     return inputs.training(examples, TRAIN.batch_size, seed=0)
 
