@@ -25,10 +25,6 @@ class PreparationError(RuntimeError):
     """The run cannot start; the message says why and what to do."""
 
 
-class Terminated(KeyboardInterrupt):
-    """SIGTERM came; whatever cleans up after Ctrl-C does so after it."""
-
-
 def run(settings: Settings) -> int:
     """Runs the pipeline in this process and says how it ended; see `cli.run` for exit codes."""
     console = Console(stderr=True, highlight=False)
@@ -37,8 +33,8 @@ def run(settings: Settings) -> int:
         with lock.hold(root / "lock"):
             folder = _new_run_folder(root)
             (folder / "settings.yaml").write_text(settings.as_yaml(), "utf-8")
-            with output_to(folder / "log.txt") as terminal, _raising_on_sigterm():
-                return _run(settings, folder, terminal)
+            with output_to(folder / "log.txt") as terminal, _signals() as received:
+                return _run(settings, folder, terminal, received)
     except ConfigError as error:
         _print_error(console, str(error))
         return WRONG_SETTINGS
@@ -47,7 +43,7 @@ def run(settings: Settings) -> int:
         return FAILED
 
 
-def _run(settings: Settings, folder: Path, terminal: IO[str]) -> int:
+def _run(settings: Settings, folder: Path, terminal: IO[str], received: list[int]) -> int:
     console = Console(file=terminal, highlight=False)
     start = time.monotonic()
     table = None
@@ -58,17 +54,11 @@ def _run(settings: Settings, folder: Path, terminal: IO[str]) -> int:
         with NodeTable([node.id for node in pipeline.components], terminal) as table:
             _log_to(table)
             results = run_nodes(pipeline, folder.name, table, headlines.of)
-    except KeyboardInterrupt as interrupt:
-        terminated = isinstance(interrupt, Terminated)
-        where = f" in {table.running}" if table and table.running else ""
-        console.print(f"\n{'Terminated' if terminated else 'Interrupted'}{where}.")
-        console.print(
-            "Run the same command again to go on: finished nodes are not repeated, and training "
-            "goes on from its last checkpoint.",
-            soft_wrap=True,
-        )
-        return TERMINATED if terminated else INTERRUPTED
+    except KeyboardInterrupt:
+        return _say_interrupted(console, table.running if table else None, received)
     except NodeFailedError as error:
+        if received:  # Beam makes an error of its own of the exception.
+            return _say_interrupted(console, None, received)
         _print_error(console, f"\n{error}")
         console.print(f"The whole log: {folder / 'log.txt'}", soft_wrap=True)
         return FAILED
@@ -79,18 +69,40 @@ def _run(settings: Settings, folder: Path, terminal: IO[str]) -> int:
 
 
 @contextlib.contextmanager
-def _raising_on_sigterm() -> Iterator[None]:
-    """Makes the first SIGTERM an exception, as SIGINT is; a second one ends the process at once."""
+def _signals() -> Iterator[list[int]]:
+    """Makes a KeyboardInterrupt of SIGTERM too, so that whatever cleans up after Ctrl-C does.
 
-    def terminate(number: int, _) -> None:
-        signal.signal(number, usual)
-        raise Terminated
+    A second signal of a kind has its usual effect.
 
-    usual = signal.signal(signal.SIGTERM, terminate)
+    Yields:
+      The numbers of the signals that came.
+    """
+    received: list[int] = []
+    numbers = [n for n in (signal.SIGINT, signal.SIGTERM) if signal.getsignal(n) != signal.SIG_IGN]
+
+    def interrupt(number: int, _) -> None:
+        received.append(number)
+        signal.signal(number, usual[number])
+        raise KeyboardInterrupt
+
+    usual = {number: signal.signal(number, interrupt) for number in numbers}
     try:
-        yield
+        yield received
     finally:
-        signal.signal(signal.SIGTERM, usual)
+        for number, handler in usual.items():
+            signal.signal(number, handler)
+
+
+def _say_interrupted(console: Console, node: str | None, received: list[int]) -> int:
+    terminated = signal.SIGTERM in received
+    where = f" in {node}" if node else ""
+    console.print(f"\n{'Terminated' if terminated else 'Interrupted'}{where}.")
+    console.print(
+        "Run the same command again to go on: finished nodes are not repeated, and training goes "
+        "on from its last checkpoint.",
+        soft_wrap=True,
+    )
+    return TERMINATED if terminated else INTERRUPTED
 
 
 def _prepare(settings: Settings, console: Console):
