@@ -5,13 +5,14 @@ VENV := .venv$(if $(filter-out 3.10,$(PYTHON)),-$(PYTHON))
 READY := $(VENV)/.ready
 RUN := $(VENV)/bin/python
 SET ?=
+AUDIT ?=
 
 # Importing TFX without compiled bytecode takes 20 s longer, in every process.
 unexport PYTHONDONTWRITEBYTECODE
 export PYTHONPYCACHEPREFIX := $(CURDIR)/.cache/pycache
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run smoke serve doctor tensorboard verify test test-browser bench lint lock clean
+.PHONY: help setup run smoke report serve doctor tensorboard verify test test-browser bench fuzz audit licences lint lock clean
 
 help:  ## List the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1\t\2/p' $(MAKEFILE_LIST) | while IFS="$$(printf '\t')" read -r name text; do printf '  make %-12s %s\n' "$$name" "$$text"; done
@@ -28,6 +29,9 @@ run: $(READY)  ## Run the whole pipeline on MNIST
 
 smoke: $(READY)  ## Run the pipeline on a small part of the data
 	@$(RUN) -m pipeline run --config smoke $(foreach pair,$(SET),--set $(pair))
+
+report: $(READY)  ## Make the report of the last run anew
+	@$(RUN) -m pipeline report $(foreach pair,$(SET),--set $(pair))
 
 serve: $(READY)  ## Draw digits for the pushed model, in a browser
 	@$(RUN) -m pipeline serve $(foreach pair,$(SET),--set $(pair))
@@ -49,6 +53,21 @@ test-browser: $(READY)  ## Run the tests that need Chromium and ChromeDriver
 
 bench: $(READY)  ## Measure, and write benchmarks/RESULTS.md
 	@$(RUN) -m benchmarks
+
+fuzz: $(READY)  ## Read 10,000 damaged IDX files
+	@FUZZ_EXAMPLES=10000 $(RUN) -m pytest -k fuzz tests/components/test_idx.py
+
+audit: $(READY) .tools/audit/.ready  ## Look for known vulnerabilities of the locked packages
+	@$(RUN) -m tools.audit $(AUDIT)
+
+.tools/audit/.ready: tools/audit.lock.txt
+	@uv=$$(command -v uv || echo .tools/uv/bin/uv) && \
+		$$uv venv --quiet --allow-existing --python $(RUN) .tools/audit && \
+		$$uv pip sync --quiet --require-hashes --python .tools/audit/bin/python $<
+	@touch $@
+
+licences: $(READY)  ## List the licences of all installed packages
+	@$(RUN) -m tools.licences
 
 lint: $(READY)  ## Check the style
 	@$(VENV)/bin/ruff check --quiet .

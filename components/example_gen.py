@@ -23,7 +23,7 @@ from tfx.proto import example_gen_pb2
 from tfx.types import artifact_utils, standard_artifacts
 from tfx.types.component_spec import ChannelParameter, ComponentSpec, ExecutionParameter
 
-from components import mnist_files, splits
+from components import data_findings, data_quality, mnist_files, splits
 from components.idx import Storage
 from components.mnist_files import DataSet
 from schemas import mnist
@@ -61,6 +61,9 @@ class Executor(base_beam_executor.BaseBeamExecutor):
     ) -> None:
         """Writes `data_tfrecord-<shard>-of-<shards>.gz` per split; the same bytes each time.
 
+        Beside the splits it leaves `data_quality.json`: what is in the files that no format forbids
+        and that spoils results all the same.
+
         An example has `image`, one value of 784 bytes row by row, and `label`, one int64 from 0.
 
         Args:
@@ -93,6 +96,8 @@ class Executor(base_beam_executor.BaseBeamExecutor):
         counts = {split: len(getattr(chosen, split)) for split in mnist.SPLITS}
         examples.set_string_custom_property("counts", json.dumps(counts))
 
+        findings = data_quality.measure(data.files, storage())
+        _write(os.path.join(examples.uri, data_findings.FILE), data_findings.as_json(findings))
         transposed = bool(exec_properties["transposed"])
         shards = _shards(data.files, chosen, examples, first_label, transposed)
         with self._make_beam_pipeline() as pipeline:
@@ -187,6 +192,12 @@ def write_shard(shard: Shard) -> None:
             upright = image.T if shard.transposed else image
             writer.write(_serialize(upright, label - shard.first_label))
     fileio.rename(temporary, shard.output, overwrite=True)
+
+
+def _write(path: str, values: dict) -> None:
+    fileio.makedirs(os.path.dirname(path))
+    with fileio.open(path, "w") as file:
+        file.write(json.dumps(values, indent=2))
 
 
 def _check_fingerprint(data: DataSet, exec_properties: dict[str, Any]) -> None:

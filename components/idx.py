@@ -11,6 +11,7 @@ import gzip
 import hashlib
 import math
 import os
+import stat
 import struct
 import zlib
 from collections.abc import Callable, Iterator, Sequence
@@ -24,6 +25,17 @@ from components.files import write_whole
 
 _TYPES = {0x08: ">u1", 0x09: ">i1", 0x0B: ">i2", 0x0C: ">i4", 0x0D: ">f4", 0x0E: ">f8"}
 _GZIP = b"\x1f\x8b"
+
+# What other files begin with, and what to do about it.
+_FOREIGN = {
+    _GZIP: "it is gzipped twice; unpack it once",
+    b"PK\3\4": "it is a zip archive; unpack it",
+    b"BZh": "it is a bzip2 file; unpack it, or gzip its content",
+    b"\xfd7zX": "it is an xz file; unpack it, or gzip its content",
+    b"<": "it is a web page; the download went wrong, get the file again",
+    b"vers": "it is a pointer of Git LFS; run `git lfs pull` where it came from",
+    b"\x93NUM": "it is a NumPy file; write it as IDX with `components.idx.write`",
+}
 
 # Twice the largest data set in this format (EMNIST by class). A few bytes of gzip may stand for
 # terabytes of zeros: what a header admits is read, but no header may admit more than this.
@@ -63,6 +75,10 @@ class Storage:
 
 
 def _open(path: str) -> IO[bytes]:
+    # Opening a named pipe would wait for a writer; a device has no end.
+    mode = os.stat(path).st_mode
+    if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
+        raise OSError(f"is no regular file ({stat.filemode(mode)[0]} in `ls -l`)")
     return open(path, "rb")
 
 
@@ -174,10 +190,28 @@ def read_rows(path: str, rows: Sequence[int], storage: Storage = LOCAL) -> Itera
             if not 0 <= start <= start + count <= header.shape[0]:
                 raise IdxError(path, f"has {header.shape[0]} rows, none at {start + count - 1}")
             content.seek(header.data_offset + start * header.row_bytes)
-            block = b"".join(_pieces(content, count * header.row_bytes, path))
-            array = np.frombuffer(block, header.dtype).reshape(count, *header.shape[1:])
-            yield from array[rows[first:last] - start]
+            yield from _rows(content, header, count, path)[rows[first:last] - start]
             first = last
+
+
+def read_blocks(path: str, storage: Storage = LOCAL) -> Iterator[np.ndarray]:
+    """Reads a whole file, about 1 MiB of it at a time.
+
+    Args:
+      path: The file.
+      storage: Where the file is.
+
+    Yields:
+      Array of shape `[rows, *header.shape[1:]]`; together they are the file, in order.
+
+    Raises:
+      IdxError: As for `read`.
+    """
+    with _content(path, storage) as content:
+        header = _header(content, path)
+        per_block = max(1, _CHUNK // max(1, header.row_bytes))
+        for start in range(0, header.shape[0], per_block):
+            yield _rows(content, header, min(per_block, header.shape[0] - start), path)
 
 
 def write(path: str | os.PathLike, array: np.ndarray) -> None:
@@ -229,10 +263,12 @@ def _header(content: IO[bytes], path: str) -> Header:
     magic = b"".join(_pieces(content, 4, path))
     zeros, code, rank = magic[:2], magic[2], magic[3]
     if zeros != b"\0\0" or code not in _TYPES or not 1 <= rank <= _MAX_RANK:
+        guess = next((text for start, text in _FOREIGN.items() if magic.startswith(start)), "")
         raise IdxError(
             path,
             f"is no IDX file: it begins with the bytes {magic.hex(' ')}, "
-            "where 00 00, a type and a number of dimensions must be",
+            "where 00 00, a type and a number of dimensions must be"
+            + (f"; {guess}" if guess else ""),
         )
     shape = struct.unpack(f">{rank}I", b"".join(_pieces(content, 4 * rank, path)))
     header = Header(np.dtype(_TYPES[code]), shape)
@@ -240,6 +276,12 @@ def _header(content: IO[bytes], path: str) -> Header:
     if header.dtype.itemsize * math.prod(max(1, size) for size in shape) > MAX_BYTES:
         raise IdxError(path, f"announces {header}, more than the {MAX_BYTES >> 30} GiB admitted")
     return header
+
+
+def _rows(content: IO[bytes], header: Header, count: int, path: str) -> np.ndarray:
+    """The next `count` entries of the first dimension."""
+    block = b"".join(_pieces(content, count * header.row_bytes, path))
+    return np.frombuffer(block, header.dtype).reshape(count, *header.shape[1:])
 
 
 def _pack(header: Header) -> bytes:

@@ -62,13 +62,8 @@ def find(folder: str, storage: Storage = LOCAL) -> Files:
     Raises:
       IdxError: The folder cannot be read, or does not have each file once.
     """
-    try:
-        names = sorted(storage.listdir(folder))
-    except storage.errors as error:
-        reason = idx.why(error)
-        raise IdxError(folder, f"cannot be read as a folder of IDX files: {reason}") from None
     found: dict[str, list[str]] = {field: [] for field in Files.__dataclass_fields__}
-    for name in names:
+    for name in _names(folder, storage):
         if field := role(name):
             found[field].append(name)
     for usual, (field, candidates) in zip(mnist.FILES, found.items(), strict=True):
@@ -81,6 +76,15 @@ def find(folder: str, storage: Storage = LOCAL) -> Files:
                 f"{', '.join(candidates)}; keep the files of one data set in a folder, each once",
             )
     return Files(**{field: os.path.join(folder, name) for field, [name] in found.items()})
+
+
+def others(folder: str, storage: Storage = LOCAL) -> list[str]:
+    """Names in a folder that are none of the four files, but for hidden ones.
+
+    Raises:
+      IdxError: The folder cannot be read.
+    """
+    return [name for name in _names(folder, storage) if not (role(name) or name.startswith("."))]
 
 
 def check(folder: str, allowed: range, storage: Storage = LOCAL) -> DataSet:
@@ -132,6 +136,19 @@ def read_examples(
         yield image, int(label.flat[0])
 
 
+def read_labels(path: str, storage: Storage = LOCAL) -> np.ndarray:
+    """Reads all labels of a checked file: int64 [examples]."""
+    return _classes(idx.read(path, storage)).astype(np.int64)
+
+
+def _names(folder: str, storage: Storage) -> list[str]:
+    try:
+        return sorted(storage.listdir(folder))
+    except storage.errors as error:
+        reason = idx.why(error)
+        raise IdxError(folder, f"cannot be read as a folder of IDX files: {reason}") from None
+
+
 def _check_pair(
     images: str, labels: str, allowed: range, storage: Storage
 ) -> tuple[int, list[str]]:
@@ -179,7 +196,7 @@ def _check_labels_header(header: Header, path: str) -> int:
 def _check_labels(path: str, allowed: range, storage: Storage) -> str:
     data = bytearray()
     header, digest = idx.scan(path, data.extend, storage)
-    labels = np.frombuffer(data, header.dtype).reshape(header.shape[0], -1)[:, 0]
+    labels = _classes(np.frombuffer(data, header.dtype).reshape(header.shape))
     wrong = np.flatnonzero((labels < allowed.start) | (labels >= allowed.stop))
     if wrong.size:
         raise IdxError(
@@ -188,3 +205,8 @@ def _check_labels(path: str, allowed: range, storage: Storage) -> str:
             f"({wrong.size} of {labels.size} labels are out of range)",
         )
     return digest
+
+
+def _classes(stored: np.ndarray) -> np.ndarray:
+    """The labels [examples] of an array as stored, [examples] or [examples, 8]."""
+    return stored.reshape(len(stored), -1)[:, 0]

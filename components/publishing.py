@@ -10,7 +10,7 @@ import contextlib
 import fcntl
 import os
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 
 from absl import logging
 from tfx.dsl.io import fileio
@@ -20,13 +20,20 @@ from components import versions
 
 _UNFINISHED = ".unfinished-"
 
+# From a version to the texts of further files, by path in its folder.
+Documents = Callable[[int], Mapping[str, str]]
+
 
 class PublishError(RuntimeError):
     """A model cannot be published; the message says why and what to do."""
 
 
 def publish(
-    model: str, destination: str, keep: int | None = None, clock: Callable[[], float] = time.time
+    model: str,
+    destination: str,
+    keep: int | None = None,
+    clock: Callable[[], float] = time.time,
+    documents: Documents = lambda version: {},
 ) -> int:
     """Publishes a SavedModel as the new highest version.
 
@@ -36,6 +43,8 @@ def publish(
       keep: Versions to keep, the new one included; the oldest are removed. None keeps all.
       clock: Seconds since the epoch. They become the version, as with TFX's own Pusher, unless
         there is a version as high already: then the new one is one higher.
+      documents: Called with the version before anything of it can be seen; what it gives lies
+        beside the model, as whole as the model.
 
     Returns:
       The new version.
@@ -49,7 +58,7 @@ def publish(
     if not fileio.exists(os.path.join(model, versions.SAVED_MODEL)):
         raise PublishError(f"{model} is no SavedModel: it has no {versions.SAVED_MODEL}")
     with _exclusive(destination):
-        version = _publish(model, destination, clock)
+        version = _publish(model, destination, clock, documents)
         if keep is not None:
             _prune(destination, keep)
     return version
@@ -79,52 +88,28 @@ def rollback(destination: str, version: int, clock: Callable[[], float] = time.t
         source = versions.require(destination, version)
         if version == versions.current(destination):
             return version
-        return _publish(source, destination, clock)
+        return _publish(source, destination, clock, lambda version: {})
 
 
-def _publish(model: str, destination: str, clock: Callable[[], float]) -> int:
-    version = max([int(clock()), *(taken + 1 for taken in versions.numbers(destination))])
-    target = versions.path(destination, version)
-    if _is_local(destination):
-        unfinished = _unfinished(destination, version)
-        io_utils.copy_dir(model, unfinished)
-        _flush_tree(unfinished)
-        os.rename(unfinished, target)
-        _flush(destination)
-    else:
-        _copy_marker_last(model, target)
-    logging.info("Published %s as %s.", model, target)
-    return version
+def unfinished(destination: str) -> list[str]:
+    """Folders at a local destination that a killed process left half-written or half-removed.
 
-
-def _prune(destination: str, keep: int) -> None:
-    for version in versions.versions(destination)[:-keep]:
-        folder = versions.path(destination, version)
-        if _is_local(destination):
-            unfinished = _unfinished(destination, version)
-            os.rename(folder, unfinished)
-            folder = unfinished
-        else:
-            fileio.remove(os.path.join(folder, versions.SAVED_MODEL))
-        fileio.rmtree(folder)
-        logging.info("Removed version %d from %s.", version, destination)
-
-
-def _unfinished(destination: str, version: int) -> str:
-    return os.path.join(destination, f"{_UNFINISHED}{version}")
-
-
-def _copy_marker_last(model: str, target: str) -> None:
-    names = versions.files(model)
-    for name in sorted(names, key=lambda name: name == versions.SAVED_MODEL):
-        io_utils.copy_file(os.path.join(model, name), os.path.join(target, name))
+    The next `publish` removes them. While a process publishes, its own is among them.
+    """
+    if not (_is_local(destination) and os.path.isdir(destination)):
+        return []
+    names = sorted(os.listdir(destination))
+    return [os.path.join(destination, name) for name in names if name.startswith(_UNFINISHED)]
 
 
 @contextlib.contextmanager
-def _exclusive(destination: str) -> Iterator[None]:
-    """Lets one process at a time publish, and leaves nothing unfinished behind."""
-    fileio.makedirs(destination)
-    if not _is_local(destination):
+def alone_at(destination: str) -> Iterator[None]:
+    """Keeps other processes from publishing to a local destination for the block.
+
+    Raises:
+      PublishError: Another process publishes to `destination`.
+    """
+    if not (_is_local(destination) and os.path.isdir(destination)):
         yield  # Object stores have no locks; the numbers still keep two pushes apart.
         return
     descriptor = os.open(destination, os.O_RDONLY)
@@ -135,19 +120,76 @@ def _exclusive(destination: str) -> Iterator[None]:
             raise PublishError(
                 f"another process is publishing to {destination}; run again when it is done"
             ) from None
-        _clear_unfinished(destination)  # Left by a process that was killed.
-        try:
-            yield
-        finally:
-            _clear_unfinished(destination)
+        yield
     finally:
         os.close(descriptor)
 
 
-def _clear_unfinished(destination: str) -> None:
-    for name in os.listdir(destination):
-        if name.startswith(_UNFINISHED):
-            fileio.rmtree(os.path.join(destination, name))
+def _publish(model: str, destination: str, clock: Callable[[], float], documents: Documents) -> int:
+    version = max([int(clock()), *(taken + 1 for taken in versions.numbers(destination))])
+    target = versions.path(destination, version)
+    texts = documents(version)
+    if _is_local(destination):
+        temporary = _temporary(destination, version)
+        io_utils.copy_dir(model, temporary)
+        write_texts(temporary, texts)
+        _flush_tree(temporary)
+        os.rename(temporary, target)
+        _flush(destination)
+    else:
+        _copy_marker_last(model, target, texts)
+    logging.info("Published %s as %s.", model, target)
+    return version
+
+
+def write_texts(folder: str, texts: Mapping[str, str]) -> None:
+    """Writes files in UTF-8, given by their paths in `folder`."""
+    for name, text in texts.items():
+        io_utils.write_bytes_file(os.path.join(folder, name), text.encode())
+
+
+def _prune(destination: str, keep: int) -> None:
+    for version in versions.versions(destination)[:-keep]:
+        folder = versions.path(destination, version)
+        if _is_local(destination):
+            temporary = _temporary(destination, version)
+            os.rename(folder, temporary)
+            folder = temporary
+        else:
+            fileio.remove(os.path.join(folder, versions.SAVED_MODEL))
+        fileio.rmtree(folder)
+        logging.info("Removed version %d from %s.", version, destination)
+
+
+def _temporary(destination: str, version: int) -> str:
+    return os.path.join(destination, f"{_UNFINISHED}{version}")
+
+
+def _copy_marker_last(model: str, target: str, texts: Mapping[str, str]) -> None:
+    others = [name for name in versions.files(model) if name != versions.SAVED_MODEL]
+    for name in others:
+        io_utils.copy_file(os.path.join(model, name), os.path.join(target, name))
+    write_texts(target, texts)
+    io_utils.copy_file(
+        os.path.join(model, versions.SAVED_MODEL), os.path.join(target, versions.SAVED_MODEL)
+    )
+
+
+@contextlib.contextmanager
+def _exclusive(destination: str) -> Iterator[None]:
+    """Lets one process at a time publish, and leaves nothing unfinished behind."""
+    fileio.makedirs(destination)
+    with alone_at(destination):
+        _clear(destination)  # Left by a process that was killed.
+        try:
+            yield
+        finally:
+            _clear(destination)
+
+
+def _clear(destination: str) -> None:
+    for folder in unfinished(destination):
+        fileio.rmtree(folder)
 
 
 def _is_local(path: str) -> bool:

@@ -20,9 +20,7 @@ def schema_text(facts: Facts) -> str:
       facts: Of a data set that has a committed schema, `schemas/NAME.pbtxt`, or of one's own: that
         one has MNIST's, but for the number of classes.
     """
-    committed = (resources.files("schemas") / f"{facts.name or MNIST.name}.pbtxt").read_text(
-        "utf-8"
-    )
+    committed = committed_text(facts.name or MNIST.name)
     if facts.name:
         return committed
     schema = text_format.Parse(committed, schema_pb2.Schema())
@@ -30,6 +28,11 @@ def schema_text(facts: Facts) -> str:
         if feature.name == mnist.LABEL:
             feature.int_domain.max = facts.num_classes - 1
     return text_format.MessageToString(schema)
+
+
+def committed_text(name: str) -> str:
+    """The text of `schemas/NAME.pbtxt`."""
+    return (resources.files("schemas") / f"{name}.pbtxt").read_text("utf-8")
 
 
 @component

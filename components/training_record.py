@@ -18,6 +18,34 @@ FILE = os.path.join("assets.extra", "training.json")
 _DECISIVE = ("code", "label_names", "optimizer", "train")
 
 
+class TrainingDetails(BaseModel):
+    """What people ask of a training.
+
+    Attributes:
+      source: Fingerprint of the code alone, without the settings.
+      train: The settings of the Trainer, resolved.
+      optimizer: The optimizer's name and its arguments.
+      examples: Number of examples by split.
+      weights: Number of values in the model's weights.
+      epoch: The epoch that was exported, counted from 1.
+      eval_accuracy: Of that epoch on the eval split, from 0 to 1.
+      warm_start: What was taken over from the model pushed before; None for a start from nothing.
+      software: Versions by distribution.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+    source: str
+    train: dict[str, Any]
+    optimizer: dict[str, Any]
+    examples: dict[str, int]
+    weights: int
+    epoch: int
+    eval_accuracy: float
+    warm_start: str | None
+    software: dict[str, str]
+
+
 class TrainingRecord(BaseModel):
     """The record of one training.
 
@@ -25,6 +53,7 @@ class TrainingRecord(BaseModel):
       data: `of_examples` of the files that were trained on.
       code: `of_config` of the Trainer's `custom_config`.
       trained_at: Seconds since the epoch.
+      details: For people; nothing is decided by them.
     """
 
     model_config = ConfigDict(frozen=True, extra="ignore")
@@ -32,6 +61,7 @@ class TrainingRecord(BaseModel):
     data: str
     code: str
     trained_at: float
+    details: TrainingDetails | None = None
 
 
 def of_examples(patterns: Sequence[str]) -> str:

@@ -10,6 +10,8 @@ from typing import Annotated
 import typer
 
 from kubeflow import cli as platforms
+from pipeline import home
+from pipeline.history import cli as history
 from pipeline.options import Config, Set, usage_error
 from pipeline.options import settings as settings_of
 
@@ -23,6 +25,7 @@ app = typer.Typer(
 @app.callback()
 def _quiet(context: typer.Context) -> None:
     """A TFX pipeline for MNIST-format data: ingest, validate, train, evaluate, push."""
+    home.ensure()
     if context.invoked_subcommand == "run":
         return  # Everything goes to its log.
     # What TensorFlow and the Google clients say when they are imported is no answer to a command.
@@ -35,8 +38,8 @@ def _quiet(context: typer.Context) -> None:
 def run(config: Config = None, overrides: Set = None) -> None:
     """Run the pipeline on this machine.
 
-    Exit codes: 0 pushed, or nothing new to push; 3 the model was refused; 1 a node failed;
-    2 a setting is wrong; 130 interrupted, 143 terminated (run it again to go on).
+    Exit codes: 0 pushed, or nothing new to push; 3 the model was refused; 1 a node failed, or the
+    run cannot start; 2 a setting is wrong; 130 interrupted, 143 terminated (run it again to go on).
     """
     from pipeline import run as runner
 
@@ -59,7 +62,53 @@ def fetch(config: Config = None, overrides: Set = None) -> None:
         folder = data.fetch(settings.data)
     except (ValueError, OSError) as error:
         raise usage_error(error) from None
+    if remark := data.remark(folder):
+        typer.secho(f"Warning: {remark}", fg=typer.colors.YELLOW, err=True)
     typer.echo(folder)
+
+
+@app.command()
+def drift(
+    reference: Annotated[str, typer.Argument(help="A data set, as data.source takes it.")],
+    other: Annotated[str, typer.Argument(help="The data set to compare with it.")],
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    config: Config = None,
+    overrides: Set = None,
+) -> None:
+    """Say whether two data sets differ more than the committed schemas admit.
+
+    Exit codes: 0 no drift, 3 drift, 2 a data set cannot be had or is wrong.
+    """
+    settings = settings_of(config, overrides).data
+    from pipeline import drift as comparison
+
+    try:
+        code = comparison.drift(reference, other, settings, as_json)
+    except (ValueError, OSError) as error:
+        raise usage_error(error) from None
+    raise typer.Exit(code)
+
+
+@app.command()
+def report(
+    name: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="RUN", help="A folder's name under ROOT/logs; the last run if none."
+        ),
+    ] = None,
+    config: Config = None,
+    overrides: Set = None,
+) -> None:
+    """Make the report of a finished run anew, and print its path."""
+    root = Path(settings_of(config, overrides).root)
+    from pipeline.report import page, runs
+
+    try:
+        path = page.write(runs.find(root, name))
+    except runs.RunError as error:
+        raise usage_error(error) from None
+    typer.echo(path)
 
 
 @app.command()
@@ -126,6 +175,21 @@ def doctor(config: Config = None, overrides: Set = None) -> None:
     raise typer.Exit(physician.doctor(settings_of(config, overrides)))
 
 
+@app.command()
+def gc(
+    config: Config = None,
+    overrides: Set = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Say it, do not do it.")] = False,
+) -> None:
+    """Remove what killed runs left behind; nothing that a later run could use.
+
+    Exit codes: 0 done; 1 a run is using the folder, or something cannot be removed.
+    """
+    from pipeline import gc as collector
+
+    raise typer.Exit(collector.collect(settings_of(config, overrides), dry_run))
+
+
 @app.command("verify-replicas")
 def verify_replicas(
     out: Annotated[Path | None, typer.Option(help="Markdown file for the table.")] = None,
@@ -139,4 +203,5 @@ def verify_replicas(
     raise typer.Exit(0 if verify(out=out) else 1)
 
 
+app.add_typer(history.app)
 app.add_typer(platforms.app)

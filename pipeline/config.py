@@ -6,13 +6,20 @@ No TensorFlow here, so that commands which only need settings answer at once.
 import difflib
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from importlib import resources
 from pathlib import Path
-from typing import Any, get_args
+from typing import Annotated, Any, get_args
 
 import yaml
-from pydantic import BaseModel, Field, ValidationError, field_validator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    Field,
+    ValidationError,
+    field_validator,
+    model_validator,
+)
 
 from components.trainer.settings import (
     CheckpointSettings,
@@ -21,6 +28,7 @@ from components.trainer.settings import (
     TrainSettings,
 )
 from kubeflow.settings import KubeflowSettings, RetrainSettings, VertexSettings
+from pipeline import urls
 from pipeline.data_settings import DataSettings, Folder
 
 ENVIRONMENT_PREFIX = "MNIST_TFX_"
@@ -30,13 +38,30 @@ class _Loader(yaml.SafeLoader):
     """YAML 1.1 takes 1e-3, without a point, for text; everybody means a number."""
 
 
-_Loader.add_implicit_resolver(
-    "tag:yaml.org,2002:float", re.compile(r"[-+]?\d+[eE][-+]?\d+"), list("-+0123456789")
-)
+class _Dumper(yaml.SafeDumper):
+    """Puts text that `_Loader` would take for a number between quotes."""
+
+
+_NUMBER = "tag:yaml.org,2002:float", re.compile(r"[-+]?\d+[eE][-+]?\d+"), list("-+0123456789")
+_Loader.add_implicit_resolver(*_NUMBER)
+_Dumper.add_implicit_resolver(*_NUMBER)
 
 
 class ConfigError(ValueError):
     """A setting is unknown or its value is not allowed; the message says which and what is."""
+
+    def __init__(self, message: str):
+        super().__init__(urls.mask(message))
+
+
+def _no_pattern(path: str) -> str:
+    found = [character for character in "*?[]\\" if character in path]
+    if found:
+        raise ValueError(
+            f"TFX finds files in it by patterns, so it must not have {' '.join(found)} in its "
+            f"name, got {path!r}"
+        )
+    return path
 
 
 class EvaluateSettings(Section):
@@ -76,7 +101,7 @@ class Settings(Section):
     """All settings of a run."""
 
     name: str = Field("mnist", pattern=r"^[a-z][a-z0-9-]{0,62}$", description="Pipeline name")
-    root: Folder = Field(
+    root: Annotated[Folder, AfterValidator(_no_pattern)] = Field(
         "runs", validate_default=True, description="Folder of artifacts, metadata and logs"
     )
     cache: bool = Field(True, description="Reuse outputs of nodes whose inputs did not change")
@@ -91,6 +116,18 @@ class Settings(Section):
     kubeflow: KubeflowSettings = KubeflowSettings()
     vertex: VertexSettings = VertexSettings()
 
+    @model_validator(mode="after")
+    def _no_secrets(self) -> "Settings":
+        # They are printed, logged, kept with each run and compiled into files.
+        for name, value in _texts(self.model_dump()):
+            signed = name == "data.source" and urls.has_query(value)
+            if signed or urls.has_credentials(value):
+                raise ValueError(
+                    f"{name} must not hold a user name, a password or a query, got "
+                    f"{urls.mask(value)}; a user name and password go into .netrc"
+                )
+        return self
+
     @field_validator("name")
     @classmethod
     def _no_trailing_dash(cls, name: str) -> str:
@@ -100,7 +137,12 @@ class Settings(Section):
 
     def as_yaml(self) -> str:
         """The settings as a YAML file that `load` reads back."""
-        return yaml.safe_dump(self.model_dump(mode="json"), sort_keys=False, allow_unicode=True)
+        return to_yaml(self.model_dump(mode="json"))
+
+
+def to_yaml(value: Any, **style: Any) -> str:
+    """A value as YAML that `load` reads back; `style` is PyYAML's."""
+    return yaml.dump(value, Dumper=_Dumper, sort_keys=False, allow_unicode=True, **style)
 
 
 def load(
@@ -144,6 +186,19 @@ def bundled() -> list[str]:
     )
 
 
+def _texts(value: Any, name: str = "") -> Iterator[tuple[str, str]]:
+    """Every text in the settings, keys of dictionaries too, with the name of its setting."""
+    if isinstance(value, str):
+        yield name, value
+    elif isinstance(value, dict):
+        for key, part in value.items():
+            yield name, str(key)
+            yield from _texts(part, f"{name}.{key}".lstrip("."))
+    elif isinstance(value, (list, tuple)):
+        for part in value:
+            yield from _texts(part, name)
+
+
 def _read_file(config: str) -> dict[str, Any]:
     if config in bundled():
         text = (resources.files("pipeline") / "configs" / f"{config}.yaml").read_text("utf-8")
@@ -181,7 +236,7 @@ def _explain(problem: Mapping[str, Any]) -> str:
     path = [str(part) for part in problem["loc"]]
     name = ".".join(path)
     if problem["type"] == "value_error":  # Ours: it names the value already.
-        return f"{name}: {problem['msg'].removeprefix('Value error, ')}"
+        return ": ".join(filter(None, [name, problem["msg"].removeprefix("Value error, ")]))
     if problem["type"] != "extra_forbidden":
         return f"{name}: {problem['msg']}, got {problem['input']!r}"
     known = _known_keys(path[:-1])

@@ -51,6 +51,14 @@ class NodeTable(logging.Handler):
     def started(self, node: str) -> None:
         self._rows[node] = _Row("running", since=time.monotonic())
 
+    def discarded(self, node: str, problem: str) -> None:
+        self.console.print(
+            f"The cached output of {node} is damaged: {problem}. It is made again.",
+            style="yellow",
+            markup=False,
+            soft_wrap=True,
+        )
+
     def finished(self, node: str, state: State, seconds: float, headline: str) -> None:
         self._end(node, _Row(state, seconds, headline))
 

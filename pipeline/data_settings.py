@@ -5,6 +5,7 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator, Field, model_validator
 
+from components.data_limits import DataLimits
 from components.trainer.settings import Section
 from schemas import data_sets
 from schemas.data_sets import Facts
@@ -68,6 +69,9 @@ class DataSettings(Section):
     )
     train_limit: int = Field(0, ge=0, description="Use this many train examples; 0: all")
     test_limit: int = Field(0, ge=0, description="Use this many test examples; 0: all")
+    limits: DataLimits = Field(
+        DataLimits(), description="How much of what spoils results is let through"
+    )
 
     @model_validator(mode="before")
     @classmethod

@@ -24,6 +24,7 @@ CHECKS: Sequence[Check] = (
     machine.memory,
     machine.disk,
     machine.folders,
+    machine.metadata,
     surroundings.credentials,
     surroundings.network,
 )

@@ -4,11 +4,8 @@ from collections.abc import Iterable
 
 from tensorflow_model_analysis.proto import config_pb2
 
+from components.metrics import ACCURACY, CONFUSION_MATRIX, CROSS_ENTROPY
 from schemas import mnist
-
-ACCURACY = "accuracy"
-CROSS_ENTROPY = "cross_entropy"
-CONFUSION_MATRIX = "confusion_matrix"
 
 # Accuracies are float32: one at a threshold must not fail by a rounding.
 _ROUNDING = 1e-6

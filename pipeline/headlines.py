@@ -1,14 +1,11 @@
 """One line on what each node gave, for the console."""
 
 import json
-import os
 from collections.abc import Callable
 
-from tfx.dsl.io import fileio
-
-from components import baseline
+from components import baseline, evaluator
 from components.model_check import reason_not_blessed
-from pipeline import verdict
+from components.trainer import actions
 
 Outputs = dict  # key -> list of artifacts
 
@@ -19,6 +16,11 @@ def of(node: str, outputs: Outputs) -> str:
     return describe(outputs) if describe else ""
 
 
+def data_warnings(outputs: Outputs) -> list[str]:
+    """What DataGate warns of, one line each."""
+    return json.loads(outputs["report"][0].read())["warnings"]
+
+
 def _examples(outputs: Outputs) -> str:
     [artifact] = outputs["examples"]
     counts = json.loads(artifact.get_string_custom_property("counts"))
@@ -26,7 +28,10 @@ def _examples(outputs: Outputs) -> str:
 
 
 def _anomalies(outputs: Outputs) -> str:
-    return "no anomalies"
+    warnings = len(data_warnings(outputs))
+    if not warnings:
+        return "no anomalies"
+    return f"no anomalies, {warnings} {'warning' if warnings == 1 else 'warnings'}"
 
 
 def _baseline(outputs: Outputs) -> str:
@@ -35,15 +40,13 @@ def _baseline(outputs: Outputs) -> str:
 
 
 def _trainer(outputs: Outputs) -> str:
-    with fileio.open(os.path.join(outputs["model_run"][0].uri, "history.jsonl")) as file:
-        epochs = [json.loads(line) for line in file]
-    accuracy, number = max((epoch["eval"]["accuracy"], epoch["number"]) for epoch in epochs)
-    return f"eval accuracy {accuracy:.2%} in epoch {number}"
+    epoch = actions.best(actions.read_history(outputs["model_run"][0].uri))
+    return f"eval accuracy {epoch.eval['accuracy']:.2%} in epoch {epoch.number}"
 
 
 def _evaluator(outputs: Outputs) -> str:
-    model, _ = verdict.read_metrics(outputs["evaluation"][0].uri)
-    return f"test accuracy {model.accuracy:.2%}"
+    evaluation = evaluator.read(outputs["evaluation"][0].uri)
+    return f"test accuracy {evaluation.model.accuracy:.2%}"
 
 
 def _check(outputs: Outputs) -> str:

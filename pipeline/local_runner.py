@@ -2,12 +2,15 @@
 
 import contextlib
 import os
+import re
 import sys
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Literal, Protocol
+
+from pipeline.memory import PeakMemory
 
 State = Literal["done", "cached"]
 
@@ -17,6 +20,8 @@ class Listener(Protocol):
 
     def started(self, node: str) -> None: ...
 
+    def discarded(self, node: str, problem: str) -> None: ...
+
     def finished(self, node: str, state: State, seconds: float, headline: str) -> None: ...
 
     def failed(self, node: str, seconds: float) -> None: ...
@@ -24,22 +29,35 @@ class Listener(Protocol):
 
 @dataclass(frozen=True)
 class NodeResult:
-    """What one node gave: its output artifacts by key."""
+    """What one node gave and took.
+
+    Attributes:
+      state: How it ended.
+      seconds: How long it took.
+      outputs: Its output artifacts by key.
+      peak_memory: The most resident memory of this process while it ran, in bytes.
+    """
 
     state: State
     seconds: float
     outputs: dict
+    peak_memory: int
 
 
 class NodeFailedError(RuntimeError):
     """A node ended with an error; the message says which, and why in plain words."""
+
+    def __init__(self, node: str, reason: str):
+        super().__init__(f"{node} failed: {reason}")
+        self.node = node
+        self.reason = reason
 
 
 def run_nodes(tfx_pipeline, run_id: str, listener: Listener, headline) -> dict[str, NodeResult]:
     """Runs each node of a TFX pipeline in topological order.
 
     TFX's LocalDagRunner does the same, but says only in log lines where it is, and not at all
-    which node was served from the cache.
+    which node was served from the cache. It also serves what was damaged since.
 
     Args:
       tfx_pipeline: A `tfx.orchestration.pipeline.Pipeline`.
@@ -55,6 +73,8 @@ def run_nodes(tfx_pipeline, run_id: str, listener: Listener, headline) -> dict[s
     from tfx.orchestration.local import runner_utils
     from tfx.orchestration.portable import launcher, runtime_parameter_utils
 
+    from pipeline import cache
+
     ir = compiler.Compiler().compile(tfx_pipeline)
     runtime_parameter_utils.substitute_runtime_parameter(
         ir, {constants.PIPELINE_RUN_ID_PARAMETER_NAME: run_id}
@@ -69,21 +89,25 @@ def run_nodes(tfx_pipeline, run_id: str, listener: Listener, headline) -> dict[s
         listener.started(name)
         start = time.monotonic()
         try:
-            with _no_command_line():
+            executor_spec = runner_utils.extract_executor_spec(deployment, name)
+            for problem in cache.discard_damaged(connection, ir, node, executor_spec):
+                listener.discarded(name, problem)
+            with PeakMemory() as memory, _no_command_line():
                 execution = launcher.Launcher(
                     pipeline_node=node,
                     mlmd_connection=metadata.Metadata(connection),
                     pipeline_info=ir.pipeline_info,
                     pipeline_runtime_spec=ir.runtime_spec,
-                    executor_spec=runner_utils.extract_executor_spec(deployment, name),
+                    executor_spec=executor_spec,
                     custom_driver_spec=runner_utils.extract_custom_driver_spec(deployment, name),
+                    custom_executor_operators=cache.RECORDING_OPERATORS,
                 ).launch()
             state, outputs = _outcome(connection, execution.execution_id)
         except Exception as error:  # whatever a node raises is this run's end
             listener.failed(name, time.monotonic() - start)
-            raise NodeFailedError(f"{name} failed: {plain(error)}") from error
+            raise NodeFailedError(name, plain(error)) from error
         seconds = time.monotonic() - start
-        results[name] = NodeResult(state, seconds, outputs)
+        results[name] = NodeResult(state, seconds, outputs, memory.bytes)
         listener.finished(name, state, seconds, headline(name, outputs))
     return results
 
@@ -114,11 +138,12 @@ def output_to(log: Path) -> Iterator[IO[str]]:
 
 
 def plain(error: BaseException) -> str:
-    """An error in one paragraph, without the wrapping of Beam."""
+    """An error in one paragraph, without the wrapping of Beam and the queries of ML Metadata."""
     while error.__cause__ is not None:
         error = error.__cause__
-    text = str(error).split(" [while running", 1)[0].strip()
+    text = re.split(r" \[while running| query: ", str(error))[0].strip()
     text = text.removeprefix(f"{type(error).__name__}: ")
+    text = re.sub(r"^(\w+\.)+\w+: ", "", text)  # module.Class:, from another process or thread
     return text or type(error).__name__
 
 

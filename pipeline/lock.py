@@ -4,9 +4,12 @@ import contextlib
 import fcntl
 import json
 import os
+import socket
 from collections.abc import Iterator
 from datetime import datetime
 from pathlib import Path
+
+import psutil
 
 
 class AlreadyRunningError(RuntimeError):
@@ -22,6 +25,7 @@ def hold(path: Path) -> Iterator[None]:
 
     Raises:
       AlreadyRunningError: Another process holds it.
+      OSError: The file cannot be written, or its file system has no locks.
     """
     with path.open("a+", encoding="utf-8") as file:
         try:
@@ -30,20 +34,36 @@ def hold(path: Path) -> Iterator[None]:
             raise AlreadyRunningError(_describe(file, path)) from None
         file.truncate(0)
         started = datetime.now().astimezone().isoformat(timespec="seconds")
-        json.dump({"pid": os.getpid(), "started": started}, file)
+        json.dump({"pid": os.getpid(), "host": socket.gethostname(), "started": started}, file)
         file.flush()
         yield
         file.truncate(0)
 
 
+def holder(path: Path) -> int | None:
+    """Id of the process that holds the lock on `path`; None when none does.
+
+    It takes no lock to find out: a run that is just starting would be refused.
+    """
+    try:
+        held = json.loads(path.read_text("utf-8"))
+        since = datetime.fromisoformat(held["started"]).timestamp()
+        process = psutil.Process(held["pid"])
+        # A process that is younger than the lock has only the number of one that died.
+        alive = process.create_time() < since + 1 and process.status() != psutil.STATUS_ZOMBIE
+        return held["pid"] if alive else None
+    except (OSError, ValueError, KeyError, psutil.NoSuchProcess):
+        return None
+
+
 def _describe(file, path: Path) -> str:
     file.seek(0)
     try:
-        holder = json.load(file)
-        who = f"process {holder['pid']}, started {holder['started']}"
+        held = json.load(file)
+        who = f"process {held['pid']} on {held['host']}, started {held['started']}"
     except (ValueError, KeyError):
         who = "a process that is just starting"
     return (
-        f"another run uses {path.parent} ({who}); wait for it, or choose another folder: "
+        f"another process uses {path.parent} ({who}); wait for it, or choose another folder: "
         "--set root=..."
     )

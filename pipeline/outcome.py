@@ -3,9 +3,6 @@
 import dataclasses
 from dataclasses import dataclass
 
-from tfx.utils import path_utils
-
-from components import labels
 from pipeline import verdict
 from pipeline.local_runner import NodeResult
 
@@ -33,11 +30,9 @@ class Outcome:
     @classmethod
     def of(cls, results: dict[str, NodeResult]) -> "Outcome":
         """Reads the outcome from the output artifacts of the last nodes."""
-        [model] = results["Trainer"].outputs["model"]
         found = verdict.read(
             results["Evaluator"].outputs["evaluation"][0].uri,
             results["ModelCheck"].outputs["blessing"][0].uri,
-            labels.read(path_utils.serving_model_path(model.uri)),
         )
         [pushed] = results["Pusher"].outputs["pushed_model"]
         was_pushed = bool(pushed.get_int_custom_property("pushed"))
@@ -57,17 +52,22 @@ class Outcome:
         """Whether the model earned being pushed."""
         return not self.refusals
 
-    def sentence(self) -> str:
-        """The outcome in plain words, one sentence and its reasons."""
+    def headline(self) -> str:
+        """The outcome in plain words, without the reasons of a refusal."""
         accuracy = f"Test accuracy {self.accuracy:.2%}"
         if self.baseline_accuracy is not None:
             accuracy += f" (pushed before: {self.baseline_accuracy:.2%})"
         if self.refusals:
-            reasons = "\n".join(f"  - {reason}" for reason in self.refusals)
-            return f"{accuracy}. Refused, nothing was pushed:\n{reasons}"
+            return f"{accuracy}. Refused, nothing was pushed"
         if self.version is None:
             return f"{accuracy}. Nothing new to push: the model is {self.nothing_new}."
         return f"{accuracy}. Pushed as version {self.version}: {self.path}"
+
+    def sentence(self) -> str:
+        """The headline, and the reasons of a refusal."""
+        if not self.refusals:
+            return self.headline()
+        return "\n".join([f"{self.headline()}:", *(f"  - {reason}" for reason in self.refusals)])
 
     def as_dict(self) -> dict:
         """The fields, and `verdict`: pushed, nothing_new or refused."""

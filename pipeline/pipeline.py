@@ -12,10 +12,11 @@ from components.baseline import Baseline
 from components.data_gate import DataGate
 from components.evaluator import Evaluator
 from components.example_gen import MnistExampleGen
+from components.model_card import Declared
 from components.model_check import ModelCheck
 from components.pusher import Pusher
 from components.schema import ImportSchemaGen, schema_text
-from pipeline import fingerprint
+from pipeline import changes, fingerprint
 from pipeline.config import Settings
 from pipeline.evaluation import eval_config
 
@@ -73,10 +74,12 @@ def create_pipeline(
         statistics=statistics.outputs["statistics"], schema=schema.outputs["schema"]
     )
     gate = DataGate(
+        examples=examples.outputs["examples"],
         anomalies=validator.outputs["anomalies"],
         statistics=statistics.outputs["statistics"],
         schema=schema.outputs["schema"],
         label_names=label_names,
+        limits=settings.data.limits.model_dump_json(),
         code=code,
     )
     baseline = Baseline(
@@ -120,8 +123,16 @@ def create_pipeline(
         model=trainer.outputs["model"],
         model_blessing=evaluator.outputs["blessing"],
         infra_blessing=check.outputs["blessing"],
+        evaluation=evaluator.outputs["evaluation"],
         push_destination=settings.push.destination,
         keep=settings.push.keep,
+        declared=Declared(
+            name=settings.name,
+            data_set=settings.data.set,
+            source=settings.data.source,
+            command=changes.command(changes.decisive(settings)),
+            thresholds=settings.evaluate.model_dump(),
+        ),
     )
     return Pipeline(
         pipeline_name=settings.name,

@@ -4,6 +4,7 @@ import contextlib
 import json
 import logging
 import signal
+import textwrap
 import time
 from collections.abc import Iterator
 from datetime import datetime, timezone
@@ -13,10 +14,12 @@ from typing import IO
 from rich.console import Console
 
 from components.files import write_whole
-from pipeline import data, lock
+from pipeline import data, lock, preflight
 from pipeline.config import ConfigError, Settings
 from pipeline.console import NodeTable
-from pipeline.local_runner import NodeFailedError, output_to, run_nodes
+from pipeline.local_runner import NodeFailedError, output_to, plain, run_nodes
+
+log = logging.getLogger(__name__)
 
 OK, FAILED, WRONG_SETTINGS, REFUSED, INTERRUPTED, TERMINATED = 0, 1, 2, 3, 130, 143
 
@@ -29,7 +32,9 @@ def run(settings: Settings) -> int:
     """Runs the pipeline in this process and says how it ended; see `cli.run` for exit codes."""
     console = Console(stderr=True, highlight=False)
     try:
-        root = _writable_root(settings)
+        root = _local_root(settings)
+        preflight.require(settings)
+        root.mkdir(parents=True, exist_ok=True)
         with lock.hold(root / "lock"):
             folder = _new_run_folder(root)
             (folder / "settings.yaml").write_text(settings.as_yaml(), "utf-8")
@@ -38,7 +43,7 @@ def run(settings: Settings) -> int:
     except ConfigError as error:
         _print_error(console, str(error))
         return WRONG_SETTINGS
-    except lock.AlreadyRunningError as error:
+    except (lock.AlreadyRunningError, preflight.NotReadyError, OSError) as error:
         _print_error(console, str(error))
         return FAILED
 
@@ -55,17 +60,23 @@ def _run(settings: Settings, folder: Path, terminal: IO[str], received: list[int
             _log_to(table)
             results = run_nodes(pipeline, folder.name, table, headlines.of)
     except KeyboardInterrupt:
-        return _say_interrupted(console, table.running if table else None, received)
+        node = table.running if table else None
+        _write_result(folder, start, {"verdict": "interrupted", "node": node})
+        return _say_interrupted(console, node, received)
     except NodeFailedError as error:
         if received:  # Beam makes an error of its own of the exception.
-            return _say_interrupted(console, None, received)
+            _write_result(folder, start, {"verdict": "interrupted", "node": error.node})
+            return _say_interrupted(console, error.node, received)
         _print_error(console, f"\n{error}")
         console.print(f"The whole log: {folder / 'log.txt'}", soft_wrap=True)
+        ended = {"verdict": "failed", "node": error.node, "reason": error.reason}
+        _write_result(folder, start, ended)
         return FAILED
     except PreparationError as error:
         _print_error(console, str(error))
+        _write_result(folder, start, {"verdict": "failed", "node": None, "reason": str(error)})
         return FAILED
-    return _conclude(console, folder, results, time.monotonic() - start)
+    return _conclude(console, folder, results, start)
 
 
 @contextlib.contextmanager
@@ -114,49 +125,74 @@ def _prepare(settings: Settings, console: Console):
     try:
         with console.status("checking the data"):
             files = data.fetch(settings.data)
+        if remark := data.remark(files):
+            console.print(f"Warning: {remark}", style="yellow", markup=False, soft_wrap=True)
+            logging.getLogger(__name__).warning("%s", remark)
         with console.status("importing TensorFlow and TFX"):
             return _build(settings, files)
     except (ValueError, OSError) as error:
         raise PreparationError(str(error)) from error
 
 
-def _conclude(console: Console, folder: Path, results: dict, seconds: float) -> int:
+def _conclude(console: Console, folder: Path, results: dict, start: float) -> int:
+    from pipeline import headlines
     from pipeline.outcome import Outcome
 
+    for warning in headlines.data_warnings(results["DataGate"].outputs):
+        console.print(f"Warning: {warning}", style="yellow", markup=False, soft_wrap=True)
     outcome = Outcome.of(results)
-    _write_result(folder, outcome, results, seconds)
+    nodes = {
+        node: {
+            "state": result.state,
+            "seconds": round(result.seconds, 2),
+            "peak_memory": result.peak_memory,
+        }
+        for node, result in results.items()
+    }
+    seconds = _write_result(folder, start, {**outcome.as_dict(), "nodes": nodes})
     style = "bold green" if outcome.accepted else "bold yellow"
     console.print(f"\n{outcome.sentence()}", style=style, markup=False, soft_wrap=True)
     console.print(f"{seconds:.0f} s in all; settings and log: {folder}", soft_wrap=True)
+    _report(console, folder)
     return OK if outcome.accepted else REFUSED
+
+
+def _report(console: Console, folder: Path) -> None:
+    """Makes the report; whatever goes wrong with it, the run has ended well already."""
+    try:
+        with console.status("writing the report"):
+            from pipeline.report import page
+
+            path = page.write(folder)
+    except (Exception, KeyboardInterrupt) as error:
+        log.exception("the report could not be made")
+        _print_error(console, f"No report: {textwrap.shorten(plain(error), 300)}")
+    else:
+        console.print(f"Report: {path}", soft_wrap=True)
 
 
 def _print_error(console: Console, text: str) -> None:
     console.print(text, style="bold red", markup=False, soft_wrap=True)
 
 
-def _writable_root(settings: Settings) -> Path:
+def _local_root(settings: Settings) -> Path:
     if "://" in settings.root:
         raise ConfigError(
             f"root: a run on this machine keeps its metadata in a local folder, got {settings.root}"
         )
-    root = Path(settings.root)
-    try:
-        root.mkdir(parents=True, exist_ok=True)
-        (root / "lock").touch()
-    except OSError as error:
-        raise ConfigError(
-            f"root: cannot write to {root} ({error.strerror}); choose another: --set root=..."
-        ) from None
-    return root
+    return Path(settings.root)
 
 
 def _new_run_folder(root: Path) -> Path:
     """`ROOT/logs/TIME`, in UTC; the time is the run's name in ML Metadata too."""
-    name = datetime.now(timezone.utc).strftime("%Y%m%dT%H%M%S%f")[:-3] + "Z"
-    folder = root / "logs" / name
-    folder.mkdir(parents=True)
-    return folder
+    while True:
+        name = datetime.now(timezone.utc).strftime("%Y%m%dT%H%M%S%f")[:-3] + "Z"
+        folder = root / "logs" / name
+        try:
+            folder.mkdir(parents=True)
+        except FileExistsError:  # The clock was set back.
+            continue
+        return folder
 
 
 def _build(settings: Settings, files: Path):
@@ -185,13 +221,9 @@ def _log_to(table: NodeTable) -> None:
     components.addHandler(table)
 
 
-def _write_result(folder: Path, outcome, results, seconds: float) -> None:
-    result = {
-        **outcome.as_dict(),
-        "seconds": round(seconds, 1),
-        "nodes": {
-            node: {"state": result.state, "seconds": round(result.seconds, 2)}
-            for node, result in results.items()
-        },
-    }
+def _write_result(folder: Path, start: float, ended: dict) -> float:
+    """Writes how the run ended and how long it took since `start`; gives that time in seconds."""
+    seconds = time.monotonic() - start
+    result = {**ended, "seconds": round(seconds, 1)}
     write_whole(folder / "result.json", (json.dumps(result, indent=2) + "\n").encode())
+    return seconds

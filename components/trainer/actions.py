@@ -4,11 +4,15 @@ import dataclasses
 import json
 import logging
 import math
-from collections.abc import Callable
+import os
+from collections.abc import Callable, Iterable
 
 import tensorflow as tf
 
 log = logging.getLogger(__name__)
+
+# In the Trainer's folder for runs.
+HISTORY = "history.jsonl"
 
 
 class NonFiniteLossError(RuntimeError):
@@ -85,3 +89,18 @@ class History:
         self._lines.append(json.dumps(dataclasses.asdict(epoch)))
         with tf.io.gfile.GFile(self._path, "w") as file:
             file.write("\n".join(self._lines) + "\n")
+
+
+def read_history(folder: str) -> list[Epoch]:
+    """The epochs that `History` kept in the Trainer's folder for runs, in order."""
+    with tf.io.gfile.GFile(os.path.join(folder, HISTORY)) as file:
+        return [Epoch(**json.loads(line)) for line in file]
+
+
+def best(history: Iterable[Epoch]) -> Epoch:
+    """The epoch with the lowest eval loss, whose weights are exported; the later one of equals.
+
+    The loss goes on to tell models apart whose accuracies differ by a handful of examples, which is
+    chance.
+    """
+    return min(history, key=lambda epoch: (epoch.eval["loss"], -epoch.number))

@@ -2,9 +2,11 @@
 
 import logging
 import os
+import platform
 import time
 
 import keras
+import numpy as np
 import tensorflow as tf
 from tfx.components.trainer.fn_args_utils import FnArgs
 
@@ -50,21 +52,25 @@ def run_fn(fn_args: FnArgs) -> None:
     settings = TrainSettings.model_validate(config["train"])
     keras.utils.set_random_seed(settings.seed)
     strategy = strategies.create(settings.strategy)
-    loop = _create_loop(fn_args, settings, strategy)
-    data = training_record.of_examples([*fn_args.train_files, *fn_args.eval_files])
-    code = training_record.of_config(config)
+    loop, warm = _create_loop(fn_args, settings, strategy)
+    train, held_out = inputs.load(fn_args.train_files), inputs.load(fn_args.eval_files)
+    digests = {
+        "data": training_record.of_examples([*fn_args.train_files, *fn_args.eval_files]),
+        "code": training_record.of_config(config),
+    }
     with interruption.held_back() as interrupted:
         saved = Checkpoints(
-            _checkpoint_folder(fn_args, strategy, data=data, code=code),
+            _checkpoint_folder(fn_args, strategy, digests),
             strategy=strategy,
             settings=CheckpointSettings.model_validate(config["checkpoints"]),
             interrupted=interrupted,
         )
-        best = _fit(fn_args, settings, loop, saved)
+        best = _fit(fn_args, settings, loop, train, held_out, saved)
     folder = strategies.own_folder(strategy, fn_args.serving_model_dir)
     signatures.export(loop.model, folder)
     labels.write(folder, config["label_names"])
-    record = training_record.TrainingRecord(data=data, code=code, trained_at=time.time())
+    examples = {"train": len(train[mnist.LABEL]), "eval": len(held_out[mnist.LABEL])}
+    record = _record(fn_args, digests, examples, loop.model, best, warm)
     training_record.write(folder, record)
     saved.clear()
     log.info("exported epoch %d: eval accuracy %.2f%%", best.number, 100 * best.eval["accuracy"])
@@ -72,7 +78,7 @@ def run_fn(fn_args: FnArgs) -> None:
 
 def _create_loop(
     fn_args: FnArgs, settings: TrainSettings, strategy: tf.distribute.Strategy
-) -> TrainingLoop:
+) -> tuple[TrainingLoop, warm_start.WarmStart | None]:
     optimizer_settings = OptimizerSettings.model_validate(fn_args.custom_config["optimizer"])
     with strategy.scope():
         model = models.create(
@@ -81,10 +87,11 @@ def _create_loop(
             seed=settings.seed,
             **_model_arguments(settings, strategy),
         )
-        if fn_args.base_model:
-            log.info("%s", warm_start.load(model, fn_args.base_model))
+        warm = warm_start.load(model, fn_args.base_model) if fn_args.base_model else None
+        if warm:
+            log.info("%s", warm)
         optimizer = optimizers.create(optimizer_settings.name, **optimizer_settings.arguments)
-    return TrainingLoop(
+    loop = TrainingLoop(
         model,
         optimizer,
         strategy=strategy,
@@ -93,12 +100,17 @@ def _create_loop(
         jit_compile=settings.jit_compile,
         class_weights=settings.class_weights,
     )
+    return loop, warm
 
 
 def _fit(
-    fn_args: FnArgs, settings: TrainSettings, loop: TrainingLoop, saved: Checkpoints
+    fn_args: FnArgs,
+    settings: TrainSettings,
+    loop: TrainingLoop,
+    train: inputs.Examples,
+    held_out: inputs.Examples,
+    saved: Checkpoints,
 ) -> actions.Epoch:
-    train, held_out = inputs.load(fn_args.train_files), inputs.load(fn_args.eval_files)
     size = settings.batch_size
 
     def distribute(batches: tf.data.Dataset) -> tf.distribute.DistributedDataset:
@@ -120,13 +132,48 @@ def _fit(
                 actions.require_finite,
                 actions.log_progress,
                 actions.TensorBoard(run_folder),
-                actions.History(f"{run_folder}/history.jsonl"),
+                actions.History(f"{run_folder}/{actions.HISTORY}"),
             ],
             checkpoints=saved,
         )
     except actions.NonFiniteLossError:
         saved.clear()  # Whoever went on from there would end in the same way.
         raise
+
+
+def _record(
+    fn_args: FnArgs,
+    digests: dict[str, str],
+    examples: dict[str, int],
+    model: keras.Model,
+    best: actions.Epoch,
+    warm: warm_start.WarmStart | None,
+) -> training_record.TrainingRecord:
+    return training_record.TrainingRecord(
+        **digests,
+        trained_at=time.time(),
+        details=training_record.TrainingDetails(
+            source=fn_args.custom_config["code"],
+            train=fn_args.custom_config["train"],
+            optimizer=fn_args.custom_config["optimizer"],
+            examples=examples,
+            weights=model.count_params(),
+            epoch=best.number,
+            eval_accuracy=best.eval["accuracy"],
+            warm_start=str(warm) if warm else None,
+            software=_software(),
+        ),
+    )
+
+
+def _software() -> dict[str, str]:
+    """Of the modules: the distribution of TensorFlow has another name where there is a TPU."""
+    return {
+        "Python": platform.python_version(),
+        "TensorFlow": tf.__version__,
+        "Keras": keras.__version__,
+        "NumPy": np.__version__,
+    }
 
 
 def _model_arguments(settings: TrainSettings, strategy: tf.distribute.Strategy) -> dict:
@@ -136,12 +183,11 @@ def _model_arguments(settings: TrainSettings, strategy: tf.distribute.Strategy) 
 
 
 def _checkpoint_folder(
-    fn_args: FnArgs, strategy: tf.distribute.Strategy, *, data: str, code: str
+    fn_args: FnArgs, strategy: tf.distribute.Strategy, digests: dict[str, str]
 ) -> str:
     """A folder that only the same training finds: same data, code, settings, start, replicas."""
     name = checkpoints.key(
-        data=data,
-        code=code,
+        **digests,
         base_model=versions.digest(fn_args.base_model) if fn_args.base_model else "",
         replicas=strategy.num_replicas_in_sync,
     )

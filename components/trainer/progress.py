@@ -8,6 +8,7 @@ import keras
 import numpy as np
 import tensorflow as tf
 
+from components.trainer import actions
 from components.trainer.actions import Epoch
 from components.trainer.step import TOTALS
 
@@ -48,12 +49,8 @@ class Progress(tf.train.experimental.PythonState):
 
     @property
     def best(self) -> Epoch | None:
-        """The epoch with the lowest eval loss; the later one of equals.
-
-        The loss goes on to tell models apart whose accuracies differ by a handful of examples,
-        which is chance.
-        """
-        return min(self.epochs, key=lambda e: (e.eval["loss"], -e.number), default=None)
+        """The best of those that have ended; None before the first has."""
+        return actions.best(self.epochs) if self.epochs else None
 
     @property
     def should_stop(self) -> bool:

@@ -50,7 +50,8 @@ def network(settings: Settings) -> Finding:
 
 
 def _well_known_file() -> Path:
-    folder = os.environ.get("CLOUDSDK_CONFIG") or Path.home() / ".config" / "gcloud"
+    # `expanduser` leaves the ~ of a user who has no home; `Path.home` would fail.
+    folder = os.environ.get("CLOUDSDK_CONFIG") or os.path.expanduser("~/.config/gcloud")
     return Path(folder) / "application_default_credentials.json"
 
 

@@ -5,19 +5,16 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
-import pydantic
 import tensorflow as tf
 from tfx.dsl.io import fileio
+from tfx.utils import io_utils
 
-from components import labels, versions
+from components import labels, metrics, versions
 from schemas import mnist
 
 # The signature that takes pixels, and that of a request which names none.
 IMAGE = "image"
 DEFAULT = "serving_default"
-
-# In the version's folder.
-EVALUATION = "evaluation.json"
 
 
 class ModelError(RuntimeError):
@@ -26,12 +23,6 @@ class ModelError(RuntimeError):
 
 class InputError(ValueError):
     """The model cannot make anything of what it was given, such as a damaged PNG file."""
-
-
-class Evaluation(pydantic.BaseModel):
-    """What a model reached on the test split."""
-
-    accuracy: float = pydantic.Field(ge=0, le=1)
 
 
 @dataclass(frozen=True)
@@ -128,8 +119,7 @@ def _reason(error: tf.errors.OpError) -> str:
 
 
 def _accuracy(folder: str) -> float | None:
-    path = os.path.join(folder, EVALUATION)
+    path = os.path.join(folder, metrics.PUSHED_FILE)
     if not fileio.exists(path):
         return None
-    with fileio.open(path) as file:
-        return Evaluation.model_validate_json(file.read()).accuracy
+    return metrics.Metrics.model_validate_json(io_utils.read_string_file(path)).accuracy

@@ -2,6 +2,7 @@
 
 import json
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -10,7 +11,10 @@ from tfx.components.example_validator import executor as validator_executor
 from tfx.components.statistics_gen import executor as statistics_executor
 from tfx.types import artifact_utils, standard_artifacts
 
+from components import data_findings
+from components.data_findings import Finding
 from components.data_gate import DataError, DataGate, class_counts, read_statistics
+from components.data_limits import DataLimits
 from components.schema import schema_text
 from schemas import data_sets, mnist
 
@@ -64,7 +68,9 @@ class Gate:
         self.schema = make(standard_artifacts.Schema, folder / "schema")
         self.statistics = make(standard_artifacts.ExampleStatistics, folder / "statistics")
         self.anomalies = make(standard_artifacts.ExampleAnomalies, folder / "anomalies")
-        self.counts = make(standard_artifacts.String, folder / "counts")
+        self.report = make(standard_artifacts.String, folder / "report")
+        self.examples = examples
+        self.found()
         context = statistics_executor.Executor.Context(
             beam_pipeline_args=list(BEAM), tmp_dir=str(folder / "tmp")
         )
@@ -79,23 +85,42 @@ class Gate:
             {},
         )
 
-    def run(self) -> dict:
-        """Runs the component; gives its output."""
-        names = ("anomalies", "statistics", "schema")
+    def found(self, **findings: Finding) -> None:
+        """What MnistExampleGen found in the files."""
+        path = Path(self.examples.uri) / data_findings.FILE
+        path.write_text(json.dumps(data_findings.as_json(findings)))
+
+    def run(self, **limits: float) -> dict:
+        """Runs the component; gives its report."""
+        names = ("examples", "anomalies", "statistics", "schema")
         DataGate.EXECUTOR_SPEC.executor_class().Do(
             {name: [getattr(self, name)] for name in names},
-            {"counts": [self.counts]},
-            {"label_names": json.dumps(NAMES)},
+            {"report": [self.report]},
+            {"label_names": json.dumps(NAMES), "limits": DataLimits(**limits).model_dump_json()},
         )
-        return json.loads(self.counts.read())
+        return json.loads(self.report.read())
 
 
 def test_good_data_passes(tmp_path):
     gate = Gate(tmp_path, train=GOOD, test=[*GOOD, example(3)])
-    counts = gate.run()
+    report = gate.run()
+    counts = report["counts"]
+    assert report["warnings"] == []
     assert counts["train"] == dict.fromkeys(NAMES, 10)
     assert counts["test"]["3"] == 11
     assert class_counts(read_statistics(gate.statistics, "test"), NAMES) == counts["test"]
+
+
+def test_what_spoils_results_is_reported_and_stops_the_run_beyond_its_limit(tmp_path):
+    gate = Gate(tmp_path, train=GOOD)
+    overlap = Finding(3, 60, ("train 5 = test 1", "train 5 = test 2", "train 8 = test 30"))
+    gate.found(test_overlap=overlap)
+    report = gate.run()
+    assert report["findings"]["test_overlap"]["count"] == 3
+    [warning] = report["warnings"]
+    assert "train files too: 3 of 60 (5%): train 5 = test 1, train 5 = test 2" in warning
+    with pytest.raises(DataError, match=r"files: test images .*data\.limits\.test_overlap=0\.04"):
+        gate.run(test_overlap=0.04)
 
 
 def test_no_split_is_not_a_good_split(tmp_path):
@@ -149,13 +174,13 @@ def refusal(tmp_path_factory):
     gate = Gate(folder, good=GOOD, **{split: records for split, (records, _) in BAD.items()})
     with pytest.raises(DataError) as caught:
         gate.run()
-    assert not (folder / "counts").exists()
+    assert not (folder / "report").exists()
     return str(caught.value).splitlines()
 
 
 def test_the_error_names_every_bad_split(refusal):
     first, *lines = refusal
-    assert first == "the data is not as the schema says"
+    assert first == "the data is not as it must be"
     assert {line.split(" split: ")[0] for line in lines} == set(BAD)
 
 

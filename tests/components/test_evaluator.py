@@ -3,9 +3,13 @@
 import pytest
 from tfx.components.evaluator import executor as tfx_executor
 from tfx.types import channel_utils, standard_artifacts
+from tfx.utils import path_utils
 
 from components import baseline, evaluator, labels
 from pipeline import evaluation
+from tests.support import evaluations
+
+FOUND = evaluations.evaluation()
 
 
 @pytest.fixture
@@ -15,7 +19,23 @@ def given(monkeypatch):
     monkeypatch.setattr(
         tfx_executor.Executor, "Do", lambda self, inputs, outputs, properties: calls.append(inputs)
     )
+    monkeypatch.setattr(evaluator, "summarize", lambda folder, class_names: FOUND)
     return calls
+
+
+@pytest.fixture
+def outputs(tmp_path):
+    artifact = standard_artifacts.ModelEvaluation()
+    artifact.uri = str(tmp_path / "evaluation")
+    return {"evaluation": [artifact]}
+
+
+@pytest.fixture
+def model(tmp_path):
+    artifact = standard_artifacts.Model()
+    artifact.uri = str(tmp_path / "model")
+    labels.write(path_utils.serving_model_dir(artifact.uri), ["cat", "dog"])
+    return artifact
 
 
 def pushed(tmp_path, *versions):
@@ -32,28 +52,32 @@ def pushed(tmp_path, *versions):
     return artifact
 
 
-def test_a_baseline_without_a_model_counts_as_none(given, tmp_path):
-    model = standard_artifacts.Model()
-
-    evaluator.Executor().Do({"model": [model], "baseline_model": [pushed(tmp_path)]}, {}, {})
+def test_a_baseline_without_a_model_counts_as_none(given, model, outputs, tmp_path):
+    evaluator.Executor().Do({"model": [model], "baseline_model": [pushed(tmp_path)]}, outputs, {})
 
     assert given == [{"model": [model], "baseline_model": []}]
 
 
-def test_a_pushed_baseline_is_compared_with(given, tmp_path):
+def test_a_pushed_baseline_is_compared_with(given, model, outputs, tmp_path):
     last = pushed(tmp_path, "7")
 
-    evaluator.Executor().Do({"baseline_model": [last]}, {}, {})
+    evaluator.Executor().Do({"model": [model], "baseline_model": [last]}, outputs, {})
 
-    assert given == [{"baseline_model": [last]}]
+    assert given == [{"model": [model], "baseline_model": [last]}]
 
 
-def test_another_model_is_no_baseline(given, tmp_path):
+def test_another_model_is_no_baseline(given, outputs, tmp_path):
     other = standard_artifacts.Model()
     other.uri = str(tmp_path)
 
     with pytest.raises(ValueError, match="is not a baseline"):
-        evaluator.Executor().Do({"baseline_model": [other]}, {}, {})
+        evaluator.Executor().Do({"baseline_model": [other]}, outputs, {})
+
+
+def test_a_summary_lies_beside_what_tfx_wrote(given, model, outputs, tmp_path):
+    evaluator.Executor().Do({"model": [model], "baseline_model": [pushed(tmp_path)]}, outputs, {})
+
+    assert evaluator.read(outputs["evaluation"][0].uri) == FOUND
 
 
 def test_the_component_is_tfx_s_but_for_the_executor():

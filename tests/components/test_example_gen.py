@@ -103,7 +103,18 @@ def test_shards_are_named_as_tfx_names_them(folder, tmp_path, monkeypatch):
         "Split-eval/data_tfrecord-00000-of-00001.gz",
         "Split-test/data_tfrecord-00000-of-00001.gz",
         *(f"Split-train/data_tfrecord-0000{number}-of-00003.gz" for number in range(3)),
+        "data_quality.json",
     ]
+
+
+def test_what_is_found_in_the_files_lies_beside_the_splits(folder, tmp_path):
+    images = idx.read(str(folder / TEST_IMAGES)).copy()
+    images[7] = idx_folders.arrays()[TRAIN_IMAGES][3]
+    idx.write(folder / TEST_IMAGES, images)
+    generate(folder, tmp_path / "out")
+    found = json.loads((tmp_path / "out" / "data_quality.json").read_text())
+    assert found["test_overlap"] == {"count": 1, "total": 20, "first": ["train 3 = test 7"]}
+    assert found["constant_images"] == {"count": 0, "total": 80, "first": []}
 
 
 def test_output_is_the_same_bytes_each_time(folder, tmp_path, monkeypatch):

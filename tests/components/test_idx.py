@@ -1,6 +1,9 @@
+import bz2
 import contextlib
 import gzip
 import io
+import lzma
+import os
 import pickle
 import struct
 import tracemalloc
@@ -109,6 +112,31 @@ def test_refuses_what_is_not_whole(content, reason):
     refuses(content, reason)
 
 
+@pytest.mark.parametrize(
+    ("content", "cure"),
+    [
+        (gzip.compress(CONTENT), "it is gzipped twice; unpack it once"),
+        (b"PK\3\4" + CONTENT, "it is a zip archive; unpack it"),
+        (bz2.compress(CONTENT), "it is a bzip2 file; unpack it"),
+        (lzma.compress(CONTENT), "it is an xz file; unpack it"),
+        (b"<html>404</html>", "it is a web page; the download went wrong"),
+        (b"version https://git-lfs.github.com/spec/v1\n", "it is a pointer of Git LFS"),
+        (b"\x93NUMPY\1\0", "it is a NumPy file; write it as IDX"),
+    ],
+    ids=["gzip", "zip", "bzip2", "xz", "web page", "Git LFS", "NumPy"],
+)
+def test_says_what_a_foreign_file_is(content, cure):
+    with pytest.raises(IdxError, match=f"no IDX file: it begins with .*; {cure}"):
+        idx.read("f", memory(gzip.compress(content)))
+
+
+def test_a_named_pipe_and_a_device_are_refused_at_once(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    for path in (str(tmp_path / "pipe"), "/dev/zero"):
+        with pytest.raises(IdxError, match=f"{path}: cannot be read: is no regular file"):
+            idx.read_header(path)
+
+
 def test_refuses_a_truncated_gzip():
     stored = gzip.compress(CONTENT)
     for length in range(2, len(stored)):
@@ -150,17 +178,30 @@ def test_a_bomb_is_not_unpacked_past_what_the_header_admits():
     assert peak < 2 << 20
 
 
-def test_scan_holds_a_piece_at_a_time():
+@pytest.mark.parametrize(
+    "take",
+    [
+        lambda storage: sum_of_pieces(storage),
+        lambda storage: sum(block.nbytes for block in idx.read_blocks("f", storage)),
+        lambda storage: len(list(idx.read_rows("f", [0, (64 << 20) - 1], storage))),
+    ],
+    ids=["scan", "read_blocks", "read_rows"],
+)
+def test_a_large_file_is_held_a_piece_at_a_time(take):
     count = 64 << 20
     bomb = gzip.compress(bytes([0, 0, 8, 1]) + struct.pack(">I", count) + bytes(count))
-    sizes = []
     tracemalloc.start()
-    header, _ = idx.scan("f", lambda piece: sizes.append(len(piece)), memory(bomb))
+    taken = take(memory(bomb))
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
-    assert header.shape == (count,)
-    assert sum(sizes) == count
+    assert taken in (count, 2)
     assert peak < 8 << 20
+
+
+def sum_of_pieces(storage):
+    sizes = []
+    idx.scan("f", lambda piece: sizes.append(len(piece)), storage)
+    return sum(sizes)
 
 
 @settings(max_examples=EXAMPLES, deadline=None)
@@ -170,6 +211,9 @@ def test_fuzz_raises_nothing_but_its_own_error(content):
         array = idx.read("f", memory(content))
         plain = gzip.decompress(content) if content[:2] == b"\x1f\x8b" else content
         assert plain[4 + 4 * array.ndim :] == array.tobytes()
+    with contextlib.suppress(IdxError):
+        for _ in idx.read_blocks("f", memory(content)):
+            pass
 
 
 @pytest.mark.parametrize("compressed", [False, True])
@@ -180,6 +224,21 @@ def test_read_rows(tmp_path, rows, compressed):
     idx.write(path, array)
     read = list(idx.read_rows(str(path), rows))
     assert np.array_equal(np.reshape(read, (-1, 28, 28)), array[list(rows)])
+
+
+@pytest.mark.parametrize("shape", [(0, 3), (1,), (5000, 28, 28)])
+def test_read_blocks(tmp_path, shape):
+    array = np.random.default_rng(0).integers(0, 256, shape, np.uint8)
+    idx.write(tmp_path / "file.gz", array)
+    blocks = list(idx.read_blocks(str(tmp_path / "file.gz")))
+    assert np.array_equal(np.concatenate([np.empty_like(array[:0]), *blocks]), array)
+    assert all(block.nbytes <= 1 << 20 for block in blocks)
+    assert len(blocks) == -(-array.nbytes // (1337 * 784)) if len(shape) == 3 else len(blocks) <= 1
+
+
+def test_read_blocks_notices_truncation():
+    with pytest.raises(IdxError, match="truncated"):
+        list(idx.read_blocks("f", memory(CONTENT[:-1])))
 
 
 def test_read_rows_refuses_a_row_that_is_not_there():

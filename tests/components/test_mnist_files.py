@@ -58,6 +58,29 @@ def test_finds_the_files(folder):
     )
 
 
+def test_other_files_are_named(folder):
+    assert mnist_files.others(str(folder)) == []
+    for name in (f"{TRAIN_IMAGES}.zip", "README", f".{TRAIN_IMAGES}.17.unfinished"):
+        (folder / name).write_text("")
+    assert mnist_files.others(str(folder)) == ["README", f"{TRAIN_IMAGES}.zip"]
+
+
+def test_a_folder_named_as_a_file_is_refused(folder):
+    (folder / TEST_LABELS).unlink()
+    (folder / TEST_LABELS).mkdir()
+    refuses(folder, "cannot be read: Is a directory", TEST_LABELS)
+
+
+def test_a_link_is_followed_and_what_it_leads_to_is_checked(folder, tmp_path):
+    (folder / TEST_LABELS).rename(tmp_path / "elsewhere")
+    (folder / TEST_LABELS).symlink_to(tmp_path / "elsewhere")
+    assert mnist_files.check(str(folder), LABELS).test_examples == 20
+    (tmp_path / "elsewhere").write_text("secret")
+    refuses(folder, "is no IDX file", TEST_LABELS)
+    (tmp_path / "elsewhere").unlink()
+    refuses(folder, "cannot be read: No such file", TEST_LABELS)
+
+
 def test_counts_the_examples(folder):
     data = mnist_files.check(str(folder), LABELS)
     assert (data.train_examples, data.test_examples) == (60, 20)
@@ -196,6 +219,7 @@ def test_labels_of_qmnist(folder):
     files = mnist_files.check(str(folder), LABELS).files
     examples = mnist_files.read_examples(files.train_images, files.train_labels, range(60))
     assert [label for _, label in examples] == classes.tolist()
+    assert mnist_files.read_labels(files.train_labels).tolist() == classes.tolist()
 
     extended[5, 0] = -1
     idx.write(folder / "qmnist-train-labels-idx2-int.gz", extended)

@@ -144,6 +144,36 @@ def test_a_failure_half_way_publishes_nothing(model, destination, monkeypatch):
     assert os.listdir(destination) == ["10"]
 
 
+@pytest.mark.parametrize("store", ["destination", "object_store"])
+def test_documents_lie_beside_the_model_and_stay_there(store, model, request):
+    store = request.getfixturevalue(store)
+
+    def documents(version):
+        return {"assets.extra/card.md": f"Näherung, version {version}"}
+
+    publishing.publish(model, store, clock=at(10), documents=documents)
+    publishing.publish(model, store, clock=at(20))
+    publishing.rollback(store, 10, clock=at(30))
+
+    with_document = {**FILES, "assets.extra/card.md": "Näherung, version 10"}
+    assert read_version(store, 10) == read_version(store, 30) == with_document
+    assert read_version(store, 20) == FILES
+
+
+@pytest.mark.parametrize("store", ["destination", "object_store"])
+def test_documents_that_cannot_be_made_keep_the_model_back(store, model, request):
+    store = request.getfixturevalue(store)
+
+    def documents(version):
+        raise KeyError("accuracy")
+
+    with pytest.raises(KeyError, match="accuracy"):
+        publishing.publish(model, store, clock=at(10), documents=documents)
+
+    assert versions.numbers(store) == []
+    assert [name for name in fileio.listdir(store) if name.startswith(".")] == []
+
+
 # Forks in a process of its own: this one may have threads of TensorFlow.
 KILL_AT_EACH_COPY = """
 import os, sys
@@ -185,6 +215,26 @@ def test_a_kill_half_way_leaves_no_version_and_no_obstacle(model, destination, p
     assert publishing.publish(model, destination, clock=at(30)) == 30
     assert sorted(os.listdir(destination)) == ["10", "30"]
     assert read_version(destination, 30) == FILES
+
+
+def test_what_a_killed_process_left_is_named(model, destination):
+    publishing.publish(model, destination, clock=at(10))
+    assert publishing.unfinished(destination) == []
+    left = os.path.join(destination, ".unfinished-20")
+    os.rename(versions.path(destination, 10), left)
+    assert publishing.unfinished(destination) == [left]
+    assert publishing.unfinished(destination + "-nowhere") == []
+    assert publishing.unfinished("ram://nowhere") == []
+
+
+def test_alone_at_a_destination_nobody_else_publishes(model, destination):
+    with publishing.alone_at(destination):  # Not there yet: nothing to keep anybody from.
+        publishing.publish(model, destination, clock=at(10))
+    with publishing.alone_at(destination), pytest.raises(publishing.PublishError):
+        publishing.publish(model, destination, clock=at(20))
+    with pytest.raises(BlockingIOError), publishing.alone_at(destination):
+        raise BlockingIOError
+    assert publishing.publish(model, destination, clock=at(20)) == 20
 
 
 def test_a_reader_never_sees_a_part_of_a_version(model, destination):

@@ -23,6 +23,13 @@ def test_a_model_may_have_none(tmp_path):
     assert training_record.read(str(tmp_path)) is None
 
 
+def test_a_record_may_be_of_a_time_before_the_details(tmp_path):
+    (tmp_path / "assets.extra").mkdir()
+    old = '{"data": "d", "code": "c", "trained_at": 1.5}'
+    (tmp_path / "assets.extra" / "training.json").write_text(old)
+    assert training_record.read(str(tmp_path)) == RECORD
+
+
 def test_a_damaged_record_is_an_error(tmp_path):
     training_record.write(str(tmp_path), RECORD)
     (tmp_path / "assets.extra" / "training.json").write_text('{"data": 1')

@@ -81,6 +81,8 @@ def test_every_node_runs_and_the_model_is_pushed(tmp_path, target, more, added):
     assert pushed["metadata"]["pushed_version"] == str(version)
     assert pushed["metadata"]["pushed"] == 1
     assert (Path(pushed["uri"]) / "saved_model.pb").exists()
+    card = serving / str(version) / "assets.extra" / "model_card.md"
+    assert f"version {version}" in card.read_text()
     # Nothing was there before, and that came through as an artifact too.
     before = Path(results["baseline"].artifacts["model"]["uri"])
     assert (before / baseline.VERSION_FILE).read_text() == versions.NONE

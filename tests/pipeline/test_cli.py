@@ -12,7 +12,7 @@ run = CliRunner().invoke
 def test_help_names_every_command():
     result = run(app, ["--help"])
     assert result.exit_code == 0
-    for command in ("run", "config", "fetch"):
+    for command in ("run", "config", "fetch", "report"):
         assert command in result.output
 
 
@@ -37,4 +37,11 @@ def test_a_wrong_setting_exits_with_2_and_one_message():
     result = run(app, ["config", "--set", "train.epoch=7"])
     assert result.exit_code == 2
     assert "did you mean train.epochs?" in result.output
+    assert "Traceback" not in result.output
+
+
+def test_a_report_of_no_run_exits_with_2_and_one_message(tmp_path):
+    result = run(app, ["report", "--set", f"root={tmp_path}"])
+    assert result.exit_code == 2
+    assert "no run has finished" in result.output
     assert "Traceback" not in result.output

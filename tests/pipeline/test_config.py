@@ -1,5 +1,6 @@
 import pytest
 
+from components.data_limits import DataLimits
 from components.trainer.settings import CheckpointSettings, TrainSettings
 from pipeline import config
 from pipeline.config import ConfigError, Settings, load
@@ -48,6 +49,14 @@ def test_printed_settings_load_to_the_same(tmp_path):
     file.write_text(settings.as_yaml())
     assert load(str(file), environment={}) == settings
     assert settings.optimizer.arguments == {"momentum": 0.5}
+
+
+@pytest.mark.parametrize("text", ["1e-3", "-2E5", "0.5", "null", "true"])
+def test_printed_text_that_looks_like_something_else_stays_text(text, tmp_path):
+    settings = Settings(data={"source": text})
+    file = tmp_path / "settings.yaml"
+    file.write_text(settings.as_yaml())
+    assert load(str(file), environment={}).data.source == text
 
 
 @pytest.mark.parametrize(
@@ -103,8 +112,46 @@ def test_settings_are_frozen():
 
 
 def test_every_setting_is_documented():
-    sections = (TrainSettings, CheckpointSettings, config.DataSettings, config.EvaluateSettings)
+    sections = (TrainSettings, CheckpointSettings, config.DataSettings, DataLimits)
+    sections = (*sections, config.EvaluateSettings)
     for section in (Settings, *sections):
         for name, field in section.model_fields.items():
             nested = section is Settings and name not in ("name", "root", "cache")
             assert nested or field.description, f"{section.__name__}.{name}"
+
+
+@pytest.mark.parametrize(
+    "override",
+    [
+        "data.source=https://me:sesame@host/data",
+        "data.source=https://host/data?signature=sesame",
+        "push.destination=s3://me:sesame@bucket/models",
+        "root=https://me:sesame@host/",
+        "kubeflow.host=https://me:sesame@host/pipeline",
+        "beam.args=[--runner=FlinkRunner, --flink_master=http://me:sesame@host]",
+        "train.model_arguments={weights: http://me:sesame@host}",
+        "data.source=[https://me:sesame@host",
+        "data.eval_examples=https://me:sesame@host",
+        "https://me:sesame@host",
+    ],
+)
+def test_a_secret_in_an_address_is_refused_and_not_shown(override):
+    with pytest.raises(ConfigError, match=r"\*\*\*") as caught:
+        load(overrides=[override], environment={})
+    assert "sesame" not in str(caught.value)
+
+
+def test_a_refused_secret_is_named():
+    with pytest.raises(ConfigError, match="^data.source must not hold a user name, a password"):
+        load(environment={"MNIST_TFX_DATA__SOURCE": "https://me:sesame@host/data"})
+
+
+@pytest.mark.parametrize("name", ["a*", "a?", "[a]", "a\\b"])
+def test_a_root_is_not_taken_for_a_pattern(name):
+    with pytest.raises(ConfigError, match="root: TFX finds files in it by patterns"):
+        load(None, [f"root='/tmp/{name}'"], {})
+
+
+def test_a_root_may_have_an_odd_name():
+    root = '/tmp/a b#%2F ü 日本 "q" {x} a:b,c'
+    assert load(None, [f"root='{root}'"], {}).root == root

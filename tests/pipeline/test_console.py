@@ -50,3 +50,15 @@ def test_log_lines_show_beside_the_running_node():
     first, second = console.file.getvalue().splitlines()
     assert "epoch 3" not in first
     assert "epoch 3" in second
+
+
+def test_a_damaged_output_is_named_above_the_table():
+    stream = io.StringIO()
+    with NodeTable(["Make"], stream) as table:
+        table.started("Make")
+        table.discarded("Make", "/runs/[bold]/text has changed")
+        table.finished("Make", "done", 1.0, "")
+    assert stream.getvalue().splitlines() == [
+        "The cached output of Make is damaged: /runs/[bold]/text has changed. It is made again.",
+        "Make               done        1.0 s",
+    ]

@@ -111,6 +111,16 @@ def test_a_folder_is_checked(tmp_path):
         fetch(str(folder), str(tmp_path))
 
 
+def test_other_files_in_the_folder_are_remarked_upon(tmp_path):
+    folder = idx_folders.make(tmp_path / "mine")
+    assert data.remark(str(folder)) == ""
+    (folder / f"{TRAIN_IMAGES}.zip").touch()
+    assert f"has 1 other file, not read: {TRAIN_IMAGES}.zip; " in data.remark(str(folder))
+    for number in range(9):
+        (folder / f"a{number}").touch()
+    assert "has 10 other files, not read: a0, a1, a2, a3, a4, ...; " in data.remark(str(folder))
+
+
 @pytest.mark.parametrize("source", ["mnist", "some/folder"])
 def test_digests_are_for_downloads(tmp_path, source):
     with pytest.raises(DataError, match=r"data\.sha256 is for downloads"):
@@ -277,6 +287,25 @@ def test_a_missing_file_and_a_dead_server_are_named(tmp_path, server):
 def test_other_addresses_are_refused(tmp_path, url):
     with pytest.raises(DataError, match=f"an http\\(s\\) address, got {url}"):
         fetch(url, str(tmp_path))
+
+
+@pytest.mark.parametrize(
+    "url", ["http://me:sesame@127.0.0.1:9/a", "http://127.0.0.1:9/a?sig=sesame"]
+)
+def test_a_secret_in_an_address_is_refused_and_not_shown(tmp_path, url):
+    with pytest.raises(DataError, match=r"must not hold a user name.*\*\*\*") as caught:
+        fetch(url, str(tmp_path))
+    assert "sesame" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["", "/", "/..", "/../..", "/a/..", "/%2e%2e", "/..%2f..%2fb", "/.hidden", "/a\\..\\b", "/é"],
+)
+def test_an_address_never_leads_out_of_the_folder_of_data(tmp_path, path):
+    name = data._folder_name(f"http://host{path}")
+    assert (tmp_path / name).resolve().parent == tmp_path
+    assert not name.startswith(".") and name.isascii()
 
 
 GOOD = {f"{name}.gz": "0" * 64 for name in mnist.FILES}

@@ -1,8 +1,12 @@
 """Each thing that can be wrong is found, and its cure named."""
 
+import contextlib
 import http.server
 import importlib.metadata
+import os
+import resource
 import shutil
+import sqlite3
 import sys
 import threading
 import types
@@ -150,13 +154,28 @@ def test_gpus_that_tensorflow_does_not_see(settings, monkeypatch, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("gib", "level"), [(1, Level.FAILURE), (3, Level.WARNING), (100, Level.OK)]
+    ("gib", "swap", "level"),
+    [(1, 0, Level.FAILURE), (1, 0.5, Level.WARNING), (1.5, 0, Level.WARNING), (100, 0, Level.OK)],
 )
-def test_memory(settings, monkeypatch, tmp_path, gib, level):
+def test_memory(settings, monkeypatch, tmp_path, gib, swap, level):
     monkeypatch.setattr(machine, "_CONTAINER_LIMIT", tmp_path / "none")
-    free = types.SimpleNamespace(available=gib * GIB)
-    monkeypatch.setattr(psutil, "virtual_memory", lambda: free)
+    monkeypatch.setattr(
+        psutil, "virtual_memory", lambda: types.SimpleNamespace(available=gib * GIB)
+    )
+    monkeypatch.setattr(psutil, "swap_memory", lambda: types.SimpleNamespace(free=swap * GIB))
     assert machine.memory(settings).level == level
+
+
+def test_a_limit_on_addresses(settings, monkeypatch):
+    def limit(which):
+        assert which == resource.RLIMIT_AS
+        return 3 * GIB, resource.RLIM_INFINITY
+
+    monkeypatch.setattr(resource, "getrlimit", limit)
+    found = machine.memory(settings)
+    assert found.level == Level.FAILURE
+    assert found.text == "3.0 GiB of addresses allowed; a run needs 3.5 GiB"
+    assert "ulimit -v" in found.cure
 
 
 @pytest.mark.parametrize(("limit", "level"), [("max", Level.OK), (str(GIB), Level.FAILURE)])
@@ -172,12 +191,19 @@ def test_a_container_may_have_less_memory_than_the_machine(
 
 def test_the_fullest_disk_counts(settings, monkeypatch):
     def usage(path):
-        return types.SimpleNamespace(free=(3 if path == machine._existing(path) else 0) * GIB)
+        return types.SimpleNamespace(free=(1 if path == machine._existing(path) else 0) * GIB)
 
     monkeypatch.setattr(shutil, "disk_usage", usage)
     found = machine.disk(settings)
     assert found.level == Level.WARNING
-    assert found.text.startswith("3.0 GiB free for ")
+    assert found.text.startswith("1.0 GiB free for ")
+
+
+def test_a_full_disk(settings, monkeypatch):
+    monkeypatch.setattr(shutil, "disk_usage", lambda path: types.SimpleNamespace(free=GIB // 10))
+    found = machine.disk(settings)
+    assert found.level == Level.FAILURE
+    assert found.text.endswith("a run needs 0.25 GiB")
 
 
 def test_folders_are_looked_at_and_not_made(settings, tmp_path):
@@ -191,6 +217,41 @@ def test_a_folder_that_cannot_be_written(tmp_path):
     assert found.level == Level.FAILURE
     assert found.text.startswith("/proc cannot be written")
     assert "/proc/runs" in found.cure
+
+
+def test_a_working_folder_whose_name_is_not_utf_8(tmp_path, monkeypatch):
+    folder = os.fsencode(tmp_path) + b"/\xff"
+    os.mkdir(folder)
+    monkeypatch.chdir(folder)
+    found = machine.folders(make(tmp_path, root="runs"))
+    assert found.level == Level.FAILURE
+    assert found.text.endswith(r"\udcff/runs' is not UTF-8")
+
+
+def test_data_that_is_there_may_lie_in_a_folder_that_cannot_be_written(tmp_path):
+    assert machine.folders(make(tmp_path, **{"data.source": "/proc"})).level == Level.OK
+    assert machine.folders(make(tmp_path, **{"data.directory": "/proc"})).level == Level.OK
+    found = machine.folders(make(tmp_path, **{"data.directory": "/proc/none"}))
+    assert found.level == Level.FAILURE
+
+
+def test_a_metadata_store_is_whole_or_not(settings, tmp_path):
+    store = tmp_path / "runs" / "metadata.sqlite"
+    assert machine.metadata(settings) == Finding(Level.OK, "no earlier runs")
+    store.parent.mkdir()
+    with contextlib.closing(sqlite3.connect(store)) as database:
+        database.execute("CREATE TABLE Artifact (uri TEXT)")
+        database.executemany("INSERT INTO Artifact VALUES (?)", [("x" * 1000,)] * 100)
+        database.commit()
+    content = store.read_bytes()
+    assert machine.metadata(settings) == Finding(Level.OK, "whole")
+    store.write_bytes(content[: len(content) // 2])
+    found = machine.metadata(settings)
+    assert found.level == Level.FAILURE
+    assert found.text == f"{store} is damaged: database disk image is malformed"
+    assert "move it away" in found.cure
+    store.write_text("no database, but long enough to be looked at")
+    assert machine.metadata(settings).text == f"{store} is damaged: file is not a database"
 
 
 def test_credentials_are_found_and_not_told(settings, tmp_path, monkeypatch):

@@ -90,8 +90,9 @@ def letters(tmp_path) -> str:
     return str(tmp_path / "letters")
 
 
-def test_classes_go_by_the_names_that_lie_in_the_model(tmp_path, capsys, letters):
-    pictures = str(tmp_path / "images")
+def test_classes_go_by_the_names_that_lie_in_the_model(tmp_path, monkeypatch, capsys, letters):
+    monkeypatch.chdir(tmp_path)
+    pictures = "images"
     idx.write(pictures, saved_models.images(np.array([25, 0])).swapaxes(1, 2))
     assert predict.predict([pictures], letters, "json", transposed=True) == predict.OK
     rows = json.loads(printed(capsys)[0])

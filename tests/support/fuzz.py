@@ -1,6 +1,6 @@
 """Damaged files for property-based tests.
 
-`FUZZ_EXAMPLES=10000 pytest tests/components/test_idx.py -k fuzz` looks longer.
+`make fuzz` looks longer.
 """
 
 import gzip

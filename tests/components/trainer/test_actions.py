@@ -33,11 +33,12 @@ def test_a_loss_that_is_not_finite_ends_the_run(split, value):
 
 
 def test_history_is_whole_after_each_epoch(tmp_path):
-    history = actions.History(str(tmp_path / "history.jsonl"))
+    history = actions.History(str(tmp_path / actions.HISTORY))
     for number in (1, 2):
         history(epoch(number))
-        lines = (tmp_path / "history.jsonl").read_text().splitlines()
+        lines = (tmp_path / actions.HISTORY).read_text().splitlines()
         assert json.loads(lines[-1]) == dataclasses.asdict(epoch(number))
+        assert actions.read_history(str(tmp_path)) == [epoch(n + 1) for n in range(number)]
         assert len(lines) == number
 
 
@@ -52,3 +53,8 @@ def test_tensorboard_holds_each_scalar_of_both_splits(tmp_path):
             for value in event.summary.value
         }
         assert values["accuracy"] == (10, pytest.approx(expected))
+
+
+def test_the_best_epoch_is_that_of_the_lowest_loss_the_later_one_of_equals():
+    epochs = [epoch(number, eval_loss=loss) for number, loss in enumerate([0.5, 0.1, 0.1, 0.2], 1)]
+    assert actions.best(epochs).number == 3

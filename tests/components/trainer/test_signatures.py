@@ -1,5 +1,9 @@
 """The exported SavedModel: three signatures, one answer."""
 
+import resource
+import struct
+import zlib
+
 import numpy as np
 import pytest
 import tensorflow as tf
@@ -73,6 +77,32 @@ def test_a_png_of_another_size_is_an_error_that_says_so(served, size):
     wrong = tf.io.encode_png(np.zeros([*size, 1], np.uint8)).numpy()
     with pytest.raises(tf.errors.InvalidArgumentError, match="must be 28 x 28 pixels"):
         served["png"](png=tf.constant([wrong]))
+
+
+@pytest.mark.parametrize("content", [b"", b"\x89PNG", b"GIF89a", "jpeg"], ids=str)
+def test_what_is_no_png_is_an_error_that_says_so(served, images, content):
+    if content == "jpeg":
+        content = tf.io.encode_jpeg(images[0][..., np.newaxis]).numpy()
+    with pytest.raises(tf.errors.InvalidArgumentError, match="a PNG must be 28 x 28 pixels"):
+        served["png"](png=tf.constant([content]))
+
+
+def test_a_png_that_stands_for_gigabytes_is_not_unpacked(served):
+    def chunk(kind, data):
+        checksum = zlib.crc32(kind + data)
+        return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", checksum)
+
+    side = 20_000
+    header = chunk(b"IHDR", struct.pack(">IIBBBBB", side, side, 8, 0, 0, 0, 0))
+    packer = zlib.compressobj()
+    rows = b"".join(packer.compress(bytes(side + 1)) for _ in range(side)) + packer.flush()
+    bomb = b"\x89PNG\r\n\x1a\n" + header + chunk(b"IDAT", rows) + chunk(b"IEND", b"")
+    assert len(bomb) < 1 << 20
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    with pytest.raises(tf.errors.InvalidArgumentError, match="a PNG must be 28 x 28 pixels"):
+        served["png"](png=tf.constant([bomb]))
+    grown = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before  # KiB
+    assert grown < side * side >> 11  # half of the pixels
 
 
 def test_an_example_of_another_size_is_an_error_that_says_so(served):

@@ -6,10 +6,10 @@ import shutil
 import numpy as np
 import pytest
 
-from components import labels, publishing, versions
+from components import labels, metrics, publishing, versions
 from pipeline.serve.holder import Holder
 from pipeline.serve.model import InputError, ModelError, PushedModel
-from tests.support import saved_models
+from tests.support import evaluations, saved_models
 
 SEVENS = saved_models.images(np.array([7, 7]))
 
@@ -116,20 +116,23 @@ def test_without_a_pushed_model_it_is_said_what_to_do(tmp_path):
         Holder(str(tmp_path / "nothing"))
 
 
-def test_accuracy_lies_beside_the_model(pushed):
-    path = os.path.join(pushed, "10", "evaluation.json")
-    assert Holder(pushed).current.accuracy is None
-    with open(path, "w") as file:
-        file.write('{"accuracy": 0.991}')
-    assert Holder(pushed).current.accuracy == 0.991
+def test_accuracy_lies_beside_the_model(plain, tmp_path):
+    assert Holder(evaluated(plain, tmp_path / "without")).current.accuracy is None
+    text = evaluations.metrics(accuracy=0.991).model_dump_json()
+    assert Holder(evaluated(plain, tmp_path / "with", text)).current.accuracy == 0.991
 
 
 @pytest.mark.parametrize("text", ["", "[]", "{}", '{"accuracy": "high"}', '{"accuracy": 99.1}'])
-def test_an_accuracy_that_makes_no_sense_is_refused(pushed, text):
-    with open(os.path.join(pushed, "10", "evaluation.json"), "w") as file:
-        file.write(text)
-    with pytest.raises(ModelError, match="accuracy|JSON|Evaluation"):
-        Holder(pushed)
+def test_an_accuracy_that_makes_no_sense_is_refused(plain, tmp_path, text):
+    with pytest.raises(ModelError, match="accuracy|JSON|Metrics"):
+        Holder(evaluated(plain, tmp_path, text))
+
+
+def evaluated(model, folder, text=None):
+    """A destination with a model and the text of its evaluation."""
+    documents = {} if text is None else {metrics.PUSHED_FILE: text}
+    publishing.publish(model, str(folder), documents=lambda version: documents)
+    return str(folder)
 
 
 def test_a_model_without_the_signature_that_is_asked_is_refused(tmp_path):

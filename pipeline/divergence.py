@@ -1,0 +1,101 @@
+"""How far two data sets lie apart, as TensorFlow Data Validation measures it."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+import tensorflow_data_validation as tfdv
+from google.protobuf import text_format
+from tensorflow_metadata.proto.v0 import schema_pb2, statistics_pb2
+
+from components import mnist_files
+from components.schema import committed_text, schema_text
+from pipeline import pixel_summary
+from pipeline.pixel_summary import Pair
+from schemas import mnist
+from schemas.data_sets import Facts
+
+_PIXELS = "pixels"
+
+
+@dataclass(frozen=True)
+class Distance:
+    """How far two data sets lie apart in one feature.
+
+    Attributes:
+      split: `train` or `test` files.
+      feature: Its name in the data set's schema or in `schemas/pixels.pbtxt`.
+      divergence: Jensen-Shannon divergence of the two distributions, from 0 to 1.
+      threshold: Most that the schema admits.
+    """
+
+    split: str
+    feature: str
+    divergence: float
+    threshold: float
+
+    @property
+    def drifted(self) -> bool:
+        """Whether it is more than the schema admits."""
+        return self.divergence > self.threshold
+
+
+def compare(reference: str, other: str, facts: Facts) -> list[Distance]:
+    """Compares train files with train files and test files with test files.
+
+    Args:
+      reference: Folder of a checked data set.
+      other: Another one, of the same classes.
+      facts: Of both.
+    """
+    schema = _schema(facts)
+    pairs, other_pairs = _pairs(reference), _pairs(other)
+    means = pixel_summary.mean_images(pairs["train"], facts)
+    distances = []
+    for split, pair in pairs.items():
+        before = _statistics(pair, facts, means, schema)
+        after = _statistics(other_pairs[split], facts, means, schema)
+        distances += _distances(split, before, after, schema)
+    return distances
+
+
+def _pairs(folder: str) -> dict[str, Pair]:
+    files = mnist_files.find(folder)
+    return {
+        "train": Pair(files.train_images, files.train_labels),
+        "test": Pair(files.test_images, files.test_labels),
+    }
+
+
+def _schema(facts: Facts) -> schema_pb2.Schema:
+    """The label as the pipeline knows it, and the features of `pixel_summary`."""
+    pixels, contract = (
+        text_format.Parse(text, schema_pb2.Schema())
+        for text in (committed_text(_PIXELS), schema_text(facts))
+    )
+    label = [feature for feature in contract.feature if feature.name == mnist.LABEL]
+    return schema_pb2.Schema(feature=[*label, *pixels.feature])
+
+
+def _statistics(
+    pair: Pair, facts: Facts, means: np.ndarray, schema: schema_pb2.Schema
+) -> statistics_pb2.DatasetFeatureStatisticsList:
+    return tfdv.generate_statistics_from_dataframe(
+        pd.DataFrame(pixel_summary.summarize(pair, facts, means)),
+        tfdv.StatsOptions(schema=schema),
+        n_jobs=1,
+    )
+
+
+def _distances(
+    split: str,
+    before: statistics_pb2.DatasetFeatureStatisticsList,
+    after: statistics_pb2.DatasetFeatureStatisticsList,
+    schema: schema_pb2.Schema,
+) -> list[Distance]:
+    anomalies = tfdv.validate_statistics(after, schema, previous_statistics=before)
+    measured = {
+        ".".join(info.path.step): info.drift_measurements[0] for info in anomalies.drift_skew_info
+    }
+    names = [feature.name for feature in schema.feature]
+    return [Distance(split, n, measured[n].value, measured[n].threshold) for n in names]

@@ -1,0 +1,63 @@
+"""What a run leaves behind when it does not come to its end; whole runs are in tests/e2e."""
+
+import json
+from types import SimpleNamespace
+
+import pytest
+
+from pipeline import config
+from pipeline import run as runner
+from pipeline.local_runner import NodeFailedError
+
+
+@pytest.fixture
+def ended(tmp_path, monkeypatch):
+    """A function that runs up to an error; gives the exit code and what `result.json` holds."""
+
+    def run(error, in_node=True):
+        def prepare(settings, console):
+            if not in_node:
+                raise error
+            return SimpleNamespace(components=[SimpleNamespace(id="Trainer")])
+
+        def run_nodes(pipeline, name, listener, headline):
+            listener.started("Trainer")
+            raise error
+
+        monkeypatch.setattr(runner, "_prepare", prepare)
+        monkeypatch.setattr(runner, "run_nodes", run_nodes)
+        code = runner.run(config.load("local", [f"root={tmp_path}"], environment={}))
+        [result] = tmp_path.glob("logs/*/result.json")
+        found = json.loads(result.read_text())
+        assert found.pop("seconds") >= 0
+        return code, found
+
+    return run
+
+
+def test_a_node_that_failed(ended):
+    assert ended(NodeFailedError("Trainer", "loss is nan")) == (
+        runner.FAILED,
+        {"verdict": "failed", "node": "Trainer", "reason": "loss is nan"},
+    )
+
+
+def test_an_interrupt_in_a_node(ended):
+    assert ended(KeyboardInterrupt()) == (
+        runner.INTERRUPTED,
+        {"verdict": "interrupted", "node": "Trainer"},
+    )
+
+
+def test_an_interrupt_before_the_first_node(ended):
+    assert ended(KeyboardInterrupt(), in_node=False) == (
+        runner.INTERRUPTED,
+        {"verdict": "interrupted", "node": None},
+    )
+
+
+def test_a_run_that_could_not_start(ended):
+    assert ended(runner.PreparationError("no such folder"), in_node=False) == (
+        runner.FAILED,
+        {"verdict": "failed", "node": None, "reason": "no such folder"},
+    )
