@@ -47,10 +47,11 @@ def test_a_node_that_makes_an_error_of_a_signal_has_not_failed(number, code, end
         try:
             os.kill(os.getpid(), number)
         except KeyboardInterrupt:
-            raise run.NodeFailedError("Evaluator failed: KeyboardInterrupt") from None
+            raise run.NodeFailedError("Evaluator", "KeyboardInterrupt") from None
 
     assert ended_by(number, prepare) == code
-    assert "failed" not in capfd.readouterr().out
+    output = capfd.readouterr().out
+    assert "ed in Evaluator.\nRun the same command again" in output and "failed" not in output
 
 
 def test_an_ignored_signal_stays_ignored(ended_by):
