@@ -58,7 +58,9 @@ def _run(settings: Settings, folder: Path, terminal: IO[str], received: list[int
 
         with NodeTable([node.id for node in pipeline.components], terminal) as table:
             _log_to(table)
-            results = run_nodes(pipeline, folder.name, table, headlines.of)
+            results = run_nodes(
+                pipeline, folder.name, table, headlines.of, interrupted=lambda: bool(received)
+            )
     except KeyboardInterrupt:
         node = table.running if table else None
         _write_result(folder, start, {"verdict": "interrupted", "node": node})
