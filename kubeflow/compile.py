@@ -67,10 +67,9 @@ def compile_project(settings: Settings, target: Target) -> Compiled:
     """
     settings = targets.resolve(settings, target)
     observed = _observe(settings, target)
-    # TFX makes the folder of a metadata store that no platform uses, at once and where the root is.
-    with tempfile.TemporaryDirectory() as scratch:
-        local = settings.model_copy(update={"root": scratch})
-        return compile_pipeline(settings, target, create_pipeline(local, observed))
+    with tempfile.TemporaryDirectory() as scratch:  # For a metadata store that no platform uses.
+        pipeline = create_pipeline(settings, observed, metadata_folder=scratch)
+        return compile_pipeline(settings, target, pipeline)
 
 
 def compile_pipeline(settings: Settings, target: Target, pipeline: Pipeline) -> Compiled:

@@ -39,7 +39,7 @@ def run(config: Config = None, overrides: Set = None) -> None:
     """Run the pipeline on this machine.
 
     Exit codes: 0 pushed, or nothing new to push; 3 the model was refused; 1 a node failed, or the
-    run cannot start; 2 a setting is wrong; 130 interrupted.
+    run cannot start; 2 a setting is wrong; 130 interrupted, 143 terminated (run it again to go on).
     """
     from pipeline import run as runner
 

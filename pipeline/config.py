@@ -21,7 +21,12 @@ from pydantic import (
     model_validator,
 )
 
-from components.trainer.settings import OptimizerSettings, Section, TrainSettings
+from components.trainer.settings import (
+    CheckpointSettings,
+    OptimizerSettings,
+    Section,
+    TrainSettings,
+)
 from kubeflow.settings import KubeflowSettings, RetrainSettings, VertexSettings
 from pipeline import urls
 from pipeline.data_settings import DataSettings, Folder
@@ -103,6 +108,7 @@ class Settings(Section):
     data: DataSettings = DataSettings()
     train: TrainSettings = TrainSettings()
     optimizer: OptimizerSettings = OptimizerSettings()
+    checkpoints: CheckpointSettings = CheckpointSettings()
     evaluate: EvaluateSettings = EvaluateSettings()
     push: PushSettings = PushSettings()
     beam: BeamSettings = BeamSettings()

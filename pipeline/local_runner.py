@@ -5,7 +5,7 @@ import os
 import re
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Literal, Protocol
@@ -53,7 +53,13 @@ class NodeFailedError(RuntimeError):
         self.reason = reason
 
 
-def run_nodes(tfx_pipeline, run_id: str, listener: Listener, headline) -> dict[str, NodeResult]:
+def run_nodes(
+    tfx_pipeline,
+    run_id: str,
+    listener: Listener,
+    headline,
+    interrupted: Callable[[], bool] = lambda: False,
+) -> dict[str, NodeResult]:
     """Runs each node of a TFX pipeline in topological order.
 
     TFX's LocalDagRunner does the same, but says only in log lines where it is, and not at all
@@ -64,9 +70,12 @@ def run_nodes(tfx_pipeline, run_id: str, listener: Listener, headline) -> dict[s
       run_id: Unique name of this run in ML Metadata.
       listener: Told of each node.
       headline: Function of (node id, outputs) that gives one line on what came out.
+      interrupted: Says whether the run is to end. Asked before each node, as what a signal's
+        handler raises is lost where Python happens to be in a callback of its own.
 
     Raises:
       NodeFailedError: The first node that failed; later ones did not start.
+      KeyboardInterrupt: The run is to end.
     """
     from tfx.dsl.compiler import compiler, constants
     from tfx.orchestration import metadata
@@ -85,6 +94,8 @@ def run_nodes(tfx_pipeline, run_id: str, listener: Listener, headline) -> dict[s
 
     results = {}
     for node in (entry.pipeline_node for entry in ir.nodes):
+        if interrupted():
+            raise KeyboardInterrupt
         name = node.node_info.id
         listener.started(name)
         start = time.monotonic()

@@ -36,8 +36,16 @@ class Observed:
     pushed: str = ""
 
 
-def create_pipeline(settings: Settings, observed: Observed) -> Pipeline:
-    """The pipeline that every runner takes: local, Kubeflow, Vertex."""
+def create_pipeline(
+    settings: Settings, observed: Observed, metadata_folder: str | None = None
+) -> Pipeline:
+    """The pipeline that every runner takes: local, Kubeflow, Vertex.
+
+    Args:
+      settings: Of the run.
+      observed: See there.
+      metadata_folder: Of the metadata store, which TFX makes at once; the root by default.
+    """
     # The Trainer's code alone can change without the data being ingested anew.
     code = fingerprint.of_code("components", "schemas", nested=False)
     trainer_code = fingerprint.of_code("components", "schemas")
@@ -90,6 +98,8 @@ def create_pipeline(settings: Settings, observed: Observed) -> Pipeline:
         custom_config={
             "train": settings.train.model_dump(mode="json"),
             "optimizer": settings.optimizer.model_dump(mode="json"),
+            "checkpoints": settings.checkpoints.model_dump(mode="json"),
+            "checkpoint_folder": f"{settings.root}/checkpoints",
             "label_names": list(facts.label_names),
             "code": trainer_code,
         },
@@ -141,7 +151,7 @@ def create_pipeline(settings: Settings, observed: Observed) -> Pipeline:
         ],
         enable_cache=settings.cache,
         metadata_connection_config=metadata.sqlite_metadata_connection_config(
-            f"{settings.root}/metadata.sqlite"
+            f"{metadata_folder or settings.root}/metadata.sqlite"
         ),
         beam_pipeline_args=list(settings.beam.args),
     )

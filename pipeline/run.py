@@ -1,9 +1,12 @@
 """`python -m pipeline run`: from settings to a verdict in plain words and an exit code."""
 
+import contextlib
 import json
 import logging
+import signal
 import textwrap
 import time
+from collections.abc import Iterator
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import IO
@@ -18,7 +21,7 @@ from pipeline.local_runner import NodeFailedError, output_to, plain, run_nodes
 
 log = logging.getLogger(__name__)
 
-OK, FAILED, WRONG_SETTINGS, REFUSED, INTERRUPTED = 0, 1, 2, 3, 130
+OK, FAILED, WRONG_SETTINGS, REFUSED, INTERRUPTED, TERMINATED = 0, 1, 2, 3, 130, 143
 
 
 class PreparationError(RuntimeError):
@@ -35,8 +38,8 @@ def run(settings: Settings) -> int:
         with lock.hold(root / "lock"):
             folder = _new_run_folder(root)
             (folder / "settings.yaml").write_text(settings.as_yaml(), "utf-8")
-            with output_to(folder / "log.txt") as terminal:
-                return _run(settings, folder, terminal)
+            with output_to(folder / "log.txt") as terminal, _signals() as received:
+                return _run(settings, folder, terminal, received)
     except ConfigError as error:
         _print_error(console, str(error))
         return WRONG_SETTINGS
@@ -45,7 +48,7 @@ def run(settings: Settings) -> int:
         return FAILED
 
 
-def _run(settings: Settings, folder: Path, terminal: IO[str]) -> int:
+def _run(settings: Settings, folder: Path, terminal: IO[str], received: list[int]) -> int:
     console = Console(file=terminal, highlight=False)
     start = time.monotonic()
     table = None
@@ -55,15 +58,17 @@ def _run(settings: Settings, folder: Path, terminal: IO[str]) -> int:
 
         with NodeTable([node.id for node in pipeline.components], terminal) as table:
             _log_to(table)
-            results = run_nodes(pipeline, folder.name, table, headlines.of)
+            results = run_nodes(
+                pipeline, folder.name, table, headlines.of, interrupted=lambda: bool(received)
+            )
     except KeyboardInterrupt:
-        where = f" in {table.running}" if table and table.running else ""
-        console.print(f"\nInterrupted{where}.")
-        console.print("Run the same command again to go on: finished nodes are not repeated.")
         node = table.running if table else None
         _write_result(folder, start, {"verdict": "interrupted", "node": node})
-        return INTERRUPTED
+        return _say_interrupted(console, node, received)
     except NodeFailedError as error:
+        if received:  # Beam makes an error of its own of the exception.
+            _write_result(folder, start, {"verdict": "interrupted", "node": error.node})
+            return _say_interrupted(console, error.node, received)
         _print_error(console, f"\n{error}")
         console.print(f"The whole log: {folder / 'log.txt'}", soft_wrap=True)
         ended = {"verdict": "failed", "node": error.node, "reason": error.reason}
@@ -74,6 +79,43 @@ def _run(settings: Settings, folder: Path, terminal: IO[str]) -> int:
         _write_result(folder, start, {"verdict": "failed", "node": None, "reason": str(error)})
         return FAILED
     return _conclude(console, folder, results, start)
+
+
+@contextlib.contextmanager
+def _signals() -> Iterator[list[int]]:
+    """Makes a KeyboardInterrupt of SIGTERM too, so that whatever cleans up after Ctrl-C does.
+
+    A second signal of a kind has its usual effect.
+
+    Yields:
+      The numbers of the signals that came.
+    """
+    received: list[int] = []
+    numbers = [n for n in (signal.SIGINT, signal.SIGTERM) if signal.getsignal(n) != signal.SIG_IGN]
+
+    def interrupt(number: int, _) -> None:
+        received.append(number)
+        signal.signal(number, usual[number])
+        raise KeyboardInterrupt
+
+    usual = {number: signal.signal(number, interrupt) for number in numbers}
+    try:
+        yield received
+    finally:
+        for number, handler in usual.items():
+            signal.signal(number, handler)
+
+
+def _say_interrupted(console: Console, node: str | None, received: list[int]) -> int:
+    terminated = signal.SIGTERM in received
+    where = f" in {node}" if node else ""
+    console.print(f"\n{'Terminated' if terminated else 'Interrupted'}{where}.")
+    console.print(
+        "Run the same command again to go on: finished nodes are not repeated, and training goes "
+        "on from its last checkpoint.",
+        soft_wrap=True,
+    )
+    return TERMINATED if terminated else INTERRUPTED
 
 
 def _prepare(settings: Settings, console: Console):

@@ -7,7 +7,6 @@ import math
 import os
 from collections.abc import Callable, Iterable
 
-import numpy as np
 import tensorflow as tf
 
 log = logging.getLogger(__name__)
@@ -99,45 +98,9 @@ def read_history(folder: str) -> list[Epoch]:
 
 
 def best(history: Iterable[Epoch]) -> Epoch:
-    """The epoch whose weights `KeepBest` keeps."""
-    return min(history, key=lambda epoch: (epoch.eval["loss"], -epoch.number))
-
-
-class KeepBest:
-    """Keeps the weights of the epoch with the lowest eval loss; the later one of equals.
+    """The epoch with the lowest eval loss, whose weights are exported; the later one of equals.
 
     The loss goes on to tell models apart whose accuracies differ by a handful of examples, which is
     chance.
-
-    It must be called while the evaluation weights are in the variables.
     """
-
-    def __init__(self, variables: list, patience: int):
-        self._variables = variables
-        self._patience = patience
-        self._values: list[np.ndarray] = []
-        self._last = 0
-        self.best: Epoch | None = None
-
-    def __call__(self, epoch: Epoch) -> None:
-        self._last = epoch.number
-        if self.best is None or epoch.eval["loss"] <= self.best.eval["loss"]:
-            self.best = epoch
-            self._values = [np.array(variable) for variable in self._variables]
-
-    @property
-    def should_stop(self) -> bool:
-        """Whether `patience` epochs in a row were no better."""
-        return self.best is not None and self._last - self.best.number >= self._patience
-
-    def restore(self) -> Epoch:
-        """Puts the best epoch's weights back and returns that epoch.
-
-        Raises:
-          RuntimeError: No epoch was kept yet.
-        """
-        if self.best is None:
-            raise RuntimeError("no epoch has finished, so there are no best weights to restore")
-        for variable, value in zip(self._variables, self._values, strict=True):
-            variable.assign(value)
-        return self.best
+    return min(history, key=lambda epoch: (epoch.eval["loss"], -epoch.number))

@@ -108,15 +108,30 @@ class TrainingLoop(tf.Module):
             raise ValueError(f"steps must be a positive integer, got {steps}")
         totals = np.zeros(len(TOTALS))
         for start in range(0, steps, self.steps_per_call):
-            count = min(steps - start, self.steps_per_call)
-            try:
-                totals += self._train(iterator, tf.constant(count)).numpy()
-            except tf.errors.OutOfRangeError as error:
-                raise ValueError(
-                    f"the data ended in step {int(self.step.numpy())}, before {steps} steps were "
-                    "taken; repeat the dataset or ask for fewer steps"
-                ) from error
-        return {**_averages(totals), "skipped": int(totals[TOTALS.index("skipped")])}
+            totals += self.advance(iterator, min(steps - start, self.steps_per_call))
+        return train_metrics(totals)
+
+    def advance(self, iterator: Iterator[Batch], steps: int) -> np.ndarray:
+        """Takes steps in one call of the compiled function, for who acts between the calls.
+
+        Args:
+          iterator: As for `train`.
+          steps: Number of steps, from 1 to `steps_per_call`.
+
+        Returns:
+          The values of `TOTALS`, summed over the steps, float64 [len(TOTALS)]; sums of several
+          calls may be added up for `train_metrics`.
+
+        Raises:
+          ValueError: There are not as many batches.
+        """
+        try:
+            return self._train(iterator, tf.constant(steps)).numpy()
+        except tf.errors.OutOfRangeError as error:
+            raise ValueError(
+                f"the data ended in step {int(self.step.numpy())}, before {steps} steps were "
+                "taken; repeat the dataset or ask for fewer steps"
+            ) from error
 
     def evaluate(self, batches: Iterable[Batch]) -> dict[str, float]:
         """Averages over all examples, each counted once, with its own weight.
@@ -192,6 +207,11 @@ class TrainingLoop(tf.Module):
     def _first(self, value):
         """A result that is the same on every replica."""
         return self.strategy.experimental_local_results(value)[0]
+
+
+def train_metrics(totals: np.ndarray) -> dict[str, float]:
+    """What `TrainingLoop.train` returns, from the sums of its calls."""
+    return {**_averages(totals), "skipped": int(totals[TOTALS.index("skipped")])}
 
 
 def _weight_table(class_weights: Mapping[int, float], classes: int) -> np.ndarray:

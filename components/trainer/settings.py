@@ -24,6 +24,18 @@ class OptimizerSettings(BaseModel):
         return dict(self.model_extra or {})
 
 
+class CheckpointSettings(Section):
+    """When the state of the training is saved, so that a run that was killed can go on.
+
+    None of this changes what model comes out. An interrupted run (SIGTERM, Ctrl-C) saves anyway.
+    """
+
+    minutes: float = Field(
+        1.0, ge=0, description="Minutes of training between checkpoints; 0: not by time"
+    )
+    steps: int = Field(0, ge=0, description="Training steps between checkpoints; 0: not by steps")
+
+
 class TrainSettings(Section):
     """How the model is trained."""
 

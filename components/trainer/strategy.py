@@ -7,8 +7,11 @@ machine without a GPU), `multi_worker` (a cluster described by TF_CONFIG) and `t
 import json
 import os
 import re
+import tempfile
+from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
 import tensorflow as tf
 
 NAMES = "default, one_device, mirrored, mirrored:N, multi_worker, tpu"
@@ -93,6 +96,29 @@ def replica_local(value: Any, dtype: tf.DType, name: str) -> tf.Variable:
         synchronization=tf.VariableSynchronization.ON_READ,
         aggregation=tf.VariableAggregation.ONLY_FIRST_REPLICA,
     )
+
+
+def gather(strategy: tf.distribute.Strategy, values: Sequence[int]) -> np.ndarray:
+    """What each worker knows; all workers must call it, outside of the replicas.
+
+    Args:
+      strategy: Of the workers.
+      values: This worker's, as many as on the others.
+
+    Returns:
+      Int64 [replicas, values], the first worker's first; one row where there is one worker.
+    """
+    own = tf.constant([values], tf.int64)
+    if not isinstance(strategy, tf.distribute.MultiWorkerMirroredStrategy):
+        return own.numpy()
+    return strategy.gather(strategy.run(lambda: tf.identity(own)), axis=0).numpy()
+
+
+def own_folder(strategy: tf.distribute.Strategy, folder: str) -> str:
+    """The folder on the first worker, one to throw away on others: all must save, one is kept."""
+    resolver = strategy.cluster_resolver
+    first = resolver is None or resolver.task_id in (None, 0)
+    return folder if first else tempfile.mkdtemp()
 
 
 def _replicas(name: str) -> int | None:

@@ -60,6 +60,7 @@ def test_no_files_are_an_error(tmp_path):
 def test_the_config_counts_where_it_decides_what_comes_out():
     digest = training_record.of_config(CONFIG)
     assert digest == training_record.of_config({**CONFIG, "ai_platform_enable_vertex": True})
+    assert digest == training_record.of_config({**CONFIG, "checkpoint_folder": "anywhere"})
     assert digest == training_record.of_config(dict(reversed(CONFIG.items())))
     for key in CONFIG:
         assert digest != training_record.of_config({**CONFIG, key: "other"})

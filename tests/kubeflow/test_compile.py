@@ -99,6 +99,15 @@ def test_the_same_again(compiled, name):
 
 
 @pytest.mark.parametrize("name", CASES)
+def test_a_rerun_finds_the_checkpoints_under_the_root(compiled, name):
+    """Tries of a step have folders of their own for what they put out."""
+    inputs = ir.tasks(compiled[name].job["pipelineSpec"])["trainer"]["inputs"]["parameters"]
+    custom = json.loads(inputs["custom_config"]["runtimeValue"]["constant"])
+    assert custom["checkpoint_folder"] == "gs://bucket/root/checkpoints"
+    assert custom["checkpoints"] == {"minutes": 1, "steps": 0}
+
+
+@pytest.mark.parametrize("name", CASES)
 def test_the_backend_takes_the_file(compiled, name, tmp_path):
     path = tmp_path / name
     compiler.write(compiled[name], path)

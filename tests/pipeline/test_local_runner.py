@@ -33,6 +33,13 @@ def test_the_first_failure_ends_the_run_with_its_cause(tmp_path):
     assert str(error) == "Make failed: the text is fail"
 
 
+def test_an_interrupted_run_ends_before_the_next_node(tmp_path):
+    """Although what the signal's handler raised was lost."""
+    recorder, error = run(tmp_path, "one", interrupted=lambda recorder: bool(recorder.events))
+    assert recorder.events == [("started", "Make"), ("done", "Make", "hello 1")]
+    assert isinstance(error, KeyboardInterrupt)
+
+
 def test_components_do_not_see_this_programs_flags(tmp_path, monkeypatch):
     monkeypatch.setattr(sys, "argv", ["program", "--flag"])
     recorder, _ = run(tmp_path, "one")

@@ -20,7 +20,7 @@ def ended(tmp_path, monkeypatch):
                 raise error
             return SimpleNamespace(components=[SimpleNamespace(id="Trainer")])
 
-        def run_nodes(pipeline, name, listener, headline):
+        def run_nodes(pipeline, name, listener, headline, interrupted):
             listener.started("Trainer")
             raise error
 

@@ -37,7 +37,14 @@ class Recorder:
         return [event[1:] for event in self.events if event[0] == "discarded"]
 
 
-def run(folder: Path, run_id: str, text: str = "hello", cache: bool = True, pushes: bool = False):
+def run(
+    folder: Path,
+    run_id: str,
+    text: str = "hello",
+    cache: bool = True,
+    pushes: bool = False,
+    interrupted=lambda recorder: False,
+):
     """Runs Make, Use, and if wanted Push; their root is `folder`.
 
     Returns:
@@ -62,8 +69,10 @@ def run(folder: Path, run_id: str, text: str = "hello", cache: bool = True, push
         return next((text.read_text() for text in texts if text.exists()), "")
 
     try:
-        return recorder, run_nodes(pipeline, run_id, recorder, headline)
-    except NodeFailedError as error:
+        return recorder, run_nodes(
+            pipeline, run_id, recorder, headline, lambda: interrupted(recorder)
+        )
+    except (NodeFailedError, KeyboardInterrupt) as error:
         return recorder, error
 
 

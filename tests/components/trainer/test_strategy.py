@@ -76,3 +76,13 @@ def test_replica_local_variables_are_checkpointed(tmp_path):
     tf.train.Checkpoint(variable=variable).read(path).assert_consumed()
     copies = strategy.experimental_local_results(strategy.run(variable.read_value))
     assert [int(copy) for copy in copies] == [7, 7]
+
+
+@pytest.mark.parametrize("name", ["default", "mirrored:2"])
+def test_one_worker_knows_what_it_knows(name):
+    """Several workers: see test_multi_worker."""
+    assert strategies.gather(strategies.create(name), [3, 0]).tolist() == [[3, 0]]
+
+
+def test_the_first_worker_writes_where_it_is_told(tmp_path):
+    assert strategies.own_folder(strategies.create("default"), str(tmp_path)) == str(tmp_path)
