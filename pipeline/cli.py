@@ -92,11 +92,8 @@ def drift(
 @app.command()
 def report(
     name: Annotated[
-        str | None,
-        typer.Argument(
-            metavar="RUN", help="A folder's name under ROOT/logs; the last run if none."
-        ),
-    ] = None,
+        str, typer.Argument(metavar="RUN", help="The beginning of a run's name, or last.")
+    ] = "last",
     config: Config = None,
     overrides: Set = None,
 ) -> None:

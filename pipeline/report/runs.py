@@ -18,6 +18,7 @@ from pipeline.outcome import Outcome
 
 _RESULT = "result.json"
 _METADATA = "metadata.sqlite"
+LAST = "last"
 # Of `Outcome.as_dict`: a run that did not come to its end has another one, or none.
 _VERDICTS = ("pushed", "nothing_new", "refused")
 _FINISHED = (metadata_store_pb2.Execution.COMPLETE, metadata_store_pb2.Execution.CACHED)
@@ -109,20 +110,27 @@ def finished(root: Path) -> list[Path]:
     )
 
 
-def find(root: Path, name: str | None) -> Path:
-    """The folder of a finished run; of the last one where no name is given.
+def find(root: Path, name: str = LAST) -> Path:
+    """The folder of a finished run.
+
+    Args:
+      root: Of the runs.
+      name: The beginning of the run's name, or `last`.
 
     Raises:
-      RunError: There is none of this name, or none at all.
+      RunError: There is none of this name, more than one, or none at all.
     """
     folders = finished(root)
     if not folders:
         raise RunError(f"no run has finished under {root / 'logs'}; start one with `make run`")
-    if name is None:
+    if name == LAST:
         return folders[-1]
-    for folder in folders:
-        if folder.name == name:
-            return folder
+    found = [folder for folder in folders if folder.name.startswith(name)]
+    if len(found) == 1:
+        return found[0]
+    if found:
+        names = ", ".join(folder.name for folder in found[-3:])
+        raise RunError(f"{name!r} is the beginning of {len(found)} finished runs: {names}")
     if (root / "logs" / name).is_dir():
         log = root / "logs" / name / "log.txt"
         raise RunError(f"run {name} did not finish, so that there is nothing to report; see {log}")

@@ -67,8 +67,13 @@ def root(tmp_path):
 
 def test_the_last_run_that_finished_is_the_default(root):
     assert [folder.name for folder in runs.finished(root)] == [FIRST, SECOND]
-    assert runs.find(root, None).name == SECOND
-    assert runs.find(root, FIRST).name == FIRST
+    assert runs.find(root).name == runs.find(root, "last").name == SECOND
+
+
+def test_a_run_is_found_by_the_beginning_of_its_name(root):
+    assert runs.find(root, FIRST).name == runs.find(root, FIRST[:7]).name == FIRST
+    with pytest.raises(RunError, match=f"'2026' is the beginning of 2 finished runs: {FIRST}, "):
+        runs.find(root, "2026")
 
 
 @pytest.mark.parametrize("name", [THIRD, FAILED])
@@ -90,7 +95,7 @@ def test_a_run_is_named_by_its_folder_alone(root, name):
 
 def test_where_nothing_ran_there_is_nothing_to_report(tmp_path):
     with pytest.raises(RunError, match="no run has finished under .*; start one with `make run`"):
-        runs.find(tmp_path, None)
+        runs.find(tmp_path)
 
 
 def test_the_run_before_is_the_last_that_finished(root):
