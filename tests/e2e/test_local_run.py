@@ -15,7 +15,7 @@ from components import idx, mnist_files
 from pipeline import data
 from pipeline.data_settings import DataSettings
 from tests.pipeline.report.html import Page
-from tests.support import secrets
+from tests.support import planted_secrets
 
 REPOSITORY = Path(__file__).parents[2]
 TRAINED = {"MnistExampleGen", "StatisticsGen", "ExampleValidator", "DataGate", "Trainer"}
@@ -41,7 +41,7 @@ class Workplace:
 
     def __init__(self, folder: Path):
         self.folder = folder
-        self.secrets = secrets.environment(folder)
+        self.secrets = planted_secrets.environment(folder)
 
     def run(self, *settings: str, **environment: str) -> Run:
         before = set(self._runs())
@@ -171,15 +171,15 @@ def test_no_secret_of_the_environment_is_kept(workplace, first):
     for file in ("settings.yaml", "log.txt", "result.json"):
         assert (first.folder / file).stat().st_size
     assert (runs / "metadata.sqlite").stat().st_size
-    assert secrets.files_with_secrets(runs, workplace.serving) == []
-    assert secrets.MARK not in first.output
+    assert planted_secrets.files_with_secrets(runs, workplace.serving) == []
+    assert planted_secrets.MARK not in first.output
 
 
 def test_a_secret_in_an_address_is_refused_before_anything_is_written(tmp_path):
-    run = Workplace(tmp_path).run(f"data.source=https://me:{secrets.MARK}@localhost/data")
+    run = Workplace(tmp_path).run(f"data.source=https://me:{planted_secrets.MARK}@localhost/data")
     assert run.exit_code == 2
     assert "data.source must not hold a user name" in run.output
-    assert secrets.MARK not in run.output
+    assert planted_secrets.MARK not in run.output
     assert not (tmp_path / "runs").exists()
 
 
