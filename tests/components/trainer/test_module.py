@@ -38,8 +38,9 @@ def checkpoints(folder):
 def start(folder, config):
     """The same training in a process of its own, which writes to `run`."""
     return subprocess.Popen(
-        [sys.executable, str(ROOT / "tests" / "support" / "training.py"), str(folder), config],
-        env={**os.environ, "PYTHONPATH": str(ROOT), "CUDA_VISIBLE_DEVICES": ""},
+        [sys.executable, "-m", "tests.support.training", str(folder), config],
+        cwd=ROOT,
+        env={**os.environ, "CUDA_VISIBLE_DEVICES": ""},
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
