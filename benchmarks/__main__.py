@@ -24,6 +24,7 @@ BENCHMARKS = {
     "inputs": ("Input pipeline", []),
     "loop": ("Training", []),
     "optimizers": ("Cost of an optimizer's step", ["--cost"]),
+    "checkpoints": ("Cost of checkpoints", []),
     "serve": ("Serving", []),
     "kubeflow": ("Kubeflow Pipelines and Vertex AI", []),
     "pipeline": ("The whole pipeline", ["--repeats", "3"]),
