@@ -37,7 +37,7 @@ def test_compile(workplace, target, suffix):
     assert (workplace / "compiled" / f"mnist.{suffix}").exists()
     assert "(unchanged)" in run(*command).stdout
     assert run(*command, "--diff").stdout == ""
-    changed = run(*command, "--set", "train.epochs=7", "--diff").stdout
+    changed = run(*command, "--set", "train.epochs=8", "--diff").stdout
     assert "epochs" in changed
     assert "(unchanged)" in run(*command).stdout
 
