@@ -11,6 +11,7 @@ import json
 import logging
 import os
 import re
+import socket
 
 import tensorflow as tf
 
@@ -58,7 +59,9 @@ def write(state: tf.train.Checkpoint, folder: str, step: int) -> None:
     Raises:
       tf.errors.OpError: The folder cannot be written.
     """
-    unfinished, whole = os.path.join(folder, f"unfinished-{os.getpid()}"), path(folder, step)
+    # In containers, two runs of one training at one root have the same process number.
+    owner = f"{socket.gethostname()}-{os.getpid()}"
+    unfinished, whole = os.path.join(folder, f"unfinished-{owner}"), path(folder, step)
     remove(unfinished)
     tf.io.gfile.makedirs(unfinished)
     state.write(os.path.join(unfinished, _STATE))
