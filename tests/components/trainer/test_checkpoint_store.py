@@ -97,7 +97,7 @@ def test_all_damaged_is_like_none(folder, write):
     assert newest(folder) == 0
 
 
-@pytest.mark.parametrize("manifest", ["", "[1]", "7", "null", "{", "{}"])
+@pytest.mark.parametrize("manifest", ["", "[1]", "[[1, 2]]", "7", "null", "{", "{}"])
 def test_a_manifest_of_another_kind_is_damage(manifest, folder, write):
     write(7)
     file(folder, 7, "manifest.json").write_text(manifest)
@@ -119,6 +119,19 @@ def test_other_things_in_the_folder_are_no_checkpoints(folder, write):
     assert newest(folder) == 7
     write(8)
     assert names(folder) == ["step-000000007", "step-000000008"]
+
+
+def test_a_temporary_folder_that_tensorflow_left_is_no_damage(folder, write, monkeypatch):
+    real = tf.train.Checkpoint.write
+
+    def leaving(self, prefix):
+        path = real(self, prefix)
+        os.mkdir(f"{prefix}_temp")
+        return path
+
+    monkeypatch.setattr(tf.train.Checkpoint, "write", leaving)
+    write(7)
+    assert newest(folder) == 7 and read(folder, 7) == 7
 
 
 def test_what_was_written_holds_no_pickle(folder, write):
