@@ -37,7 +37,7 @@ def main(
         CheckpointSettings().minutes
     ),
 ) -> None:
-    """Prints the share of the time that checkpoints take, and what one of them takes."""
+    """Prints the share of the time that checkpoints take, and what one takes, as Markdown."""
     strategy = strategies.create("default")
     optimizer = optimizers.create(OptimizerSettings().name)
     loop = TrainingLoop(
@@ -50,6 +50,7 @@ def main(
     batches = iter(inputs.distribute(strategy, _batches(), TRAIN.batch_size))
     calls = _calls_within(60 * minutes, loop, batches)
     ratios = []
+    print("| round | with checkpoints, s | without, s | difference |\n|---|---|---|---|")
     for number in range(rounds):
         # By steps, as a machine whose speed varies would make none, or two, by time.
         settings = CheckpointSettings(minutes=0, steps=calls * loop.steps_per_call)
@@ -58,12 +59,11 @@ def main(
             saved.restore(**state)
             with_it, without = _seconds(loop, batches, calls, saved)
         ratios.append(with_it / without - 1)
-        print(
-            f"round {number + 1}: {with_it:.1f} s with, {without:.1f} s without, {ratios[-1]:+.2%}"
-        )
-    print(f"a checkpoint every {minutes:g} min: median {statistics.median(ratios):+.2%}")
-    _print_one(tf.train.Checkpoint(**state), 60 * minutes)
-    print(machine())
+        print(f"| {number + 1} | {with_it:.1f} | {without:.1f} | {ratios[-1]:+.2%} |")
+    print(
+        f"\nA checkpoint every {minutes:g} min: median {statistics.median(ratios):+.2%}. "
+        f"{_one(tf.train.Checkpoint(**state), 60 * minutes)}; {machine()}"
+    )
 
 
 def _batches() -> tf.data.Dataset:
@@ -101,7 +101,8 @@ def _seconds(
     return totals[True], totals[False]
 
 
-def _print_one(state: tf.train.Checkpoint, interval: float) -> None:
+def _one(state: tf.train.Checkpoint, interval: float) -> str:
+    """What one checkpoint takes."""
     with tempfile.TemporaryDirectory() as folder:
         times = []
         for step in range(WRITES):
@@ -111,8 +112,8 @@ def _print_one(state: tf.train.Checkpoint, interval: float) -> None:
         files = Path(checkpoint_store.path(folder, WRITES - 1)).iterdir()
         size = sum(file.stat().st_size for file in files)
     seconds = statistics.median(times)
-    print(
-        f"one checkpoint: {1000 * seconds:.0f} ms, {seconds / interval:.2%} of the interval, "
+    return (
+        f"One takes {1000 * seconds:.0f} ms, {seconds / interval:.2%} of the interval, and "
         f"{size / 2**20:.1f} MiB"
     )
 

@@ -22,6 +22,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated
@@ -99,13 +100,13 @@ class Workplace:
                     if present != files:
                         self.fault(f"version {number} was seen with {present} alone")
 
-        watcher = threading.Thread(target=look)
-        watcher.start()
-        try:
-            yield
-        finally:
-            done.set()
-            watcher.join()
+        with ThreadPoolExecutor(max_workers=1) as pool:
+            watcher = pool.submit(look)
+            try:
+                yield
+            finally:
+                done.set()
+            watcher.result()  # It raises what kept the watcher from looking, if anything did.
 
     def fault(self, text: str) -> None:
         """Notes that something was lost or wrong."""

@@ -53,19 +53,24 @@ class Contestant:
 
     def __init__(self, name: str):
         context = multiprocessing.get_context("spawn")
+        self._name = name
         self._pipe, theirs = context.Pipe()
         self._process = context.Process(target=_serve, args=(name, theirs), daemon=True)
         self._process.start()
+        theirs.close()  # Only the process holds it now, so that its death ends what waits for it.
         self.seconds(WARM_UP_STEPS)
 
     def seconds(self, steps: int) -> float:
         """Trains for so many steps, and says how long that took.
 
         Raises:
-          EOFError: The process has died; it has said why.
+          RuntimeError: The process has died; it has said why.
         """
-        self._pipe.send(steps)
-        return self._pipe.recv()
+        try:
+            self._pipe.send(steps)
+            return self._pipe.recv()
+        except (EOFError, ConnectionError):
+            raise RuntimeError(f"the process of {self._name} has died; see above") from None
 
     def end(self) -> None:
         """Ends the process."""

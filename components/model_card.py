@@ -193,7 +193,9 @@ def _training_facts(details: TrainingDetails) -> Iterator[Fact]:
     yield Fact("Software", ", ".join(" ".join(entry) for entry in details.software.items()))
 
 
-def _data_facts(declared: Declared, record: TrainingRecord | None, details: TrainingDetails | None):
+def _data_facts(
+    declared: Declared, record: TrainingRecord | None, details: TrainingDetails | None
+) -> Iterator[Fact]:
     yield Fact("Source", declared.source, literal=True)
     if details:
         train, held_out = details.examples["train"], details.examples["eval"]

@@ -30,7 +30,7 @@ class TrainingDetails(BaseModel):
       epoch: The epoch that was exported, counted from 1.
       eval_accuracy: Of that epoch on the eval split, from 0 to 1.
       warm_start: What was taken over from the model pushed before; None for a start from nothing.
-      software: Versions by distribution.
+      software: Versions of Python and of the modules that matter, by name.
     """
 
     model_config = ConfigDict(frozen=True, extra="ignore")

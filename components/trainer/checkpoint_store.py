@@ -11,6 +11,7 @@ import json
 import logging
 import os
 import re
+import socket
 
 import tensorflow as tf
 
@@ -58,7 +59,9 @@ def write(state: tf.train.Checkpoint, folder: str, step: int) -> None:
     Raises:
       tf.errors.OpError: The folder cannot be written.
     """
-    unfinished, whole = os.path.join(folder, f"unfinished-{os.getpid()}"), path(folder, step)
+    # In containers, two runs of one training at one root have the same process number.
+    owner = f"{socket.gethostname()}-{os.getpid()}"
+    unfinished, whole = os.path.join(folder, f"unfinished-{owner}"), path(folder, step)
     remove(unfinished)
     tf.io.gfile.makedirs(unfinished)
     state.write(os.path.join(unfinished, _STATE))
@@ -100,7 +103,8 @@ def _problem(folder: str) -> str:
         found = _digests(folder)
     except (tf.errors.OpError, ValueError, TypeError) as error:
         return f"{MANIFEST} cannot be read ({error})"
-    different = [n for n in sorted({*manifest, *found}) if manifest.get(n) != found.get(n)]
+    names = {*manifest, *found}
+    different = sorted(str(name) for name in names if manifest.get(name) != found.get(name))
     if different or not manifest:
         return f"not what {MANIFEST} says: {', '.join(different) or 'it names no files'}"
     return ""
@@ -110,6 +114,9 @@ def _digests(folder: str) -> dict[str, str]:
     """SHA-256 in hex of each file but the manifest."""
     digests = {}
     for name in set(_names(folder)) - {MANIFEST}:
-        with tf.io.gfile.GFile(os.path.join(folder, name), "rb") as file:
-            digests[name] = hashlib.sha256(file.read()).hexdigest()
+        file = os.path.join(folder, name)
+        # TensorFlow writes into a folder first, and only logs it when it cannot remove that.
+        if not tf.io.gfile.isdir(file):
+            with tf.io.gfile.GFile(file, "rb") as stream:
+                digests[name] = hashlib.sha256(stream.read()).hexdigest()
     return digests

@@ -81,7 +81,7 @@ class TrainingLoop(tf.Module):
             loss=losses.select(model, loss),
             processors=self.processors,
             loss_scale=loss_scale,
-            class_weights=_weight_table(class_weights or {}, model.output["logits"].shape[-1]),
+            class_weights=weight_table(class_weights or {}, model.output["logits"].shape[-1]),
         )
         self._train = tf.function(self._train_steps, autograph=False)
         self._evaluate = tf.function(self._evaluate_step, autograph=False)
@@ -214,7 +214,12 @@ def train_metrics(totals: np.ndarray) -> dict[str, float]:
     return {**_averages(totals), "skipped": int(totals[TOTALS.index("skipped")])}
 
 
-def _weight_table(class_weights: Mapping[int, float], classes: int) -> np.ndarray:
+def weight_table(class_weights: Mapping[int, float], classes: int) -> np.ndarray:
+    """Weight of an example by its class, float64 [classes]; 1 for a class not named.
+
+    Raises:
+      ValueError: There is no such class, or a weight is negative or not finite.
+    """
     table = np.ones(classes)
     for label, weight in class_weights.items():
         if label not in range(classes) or not 0 <= weight < np.inf:

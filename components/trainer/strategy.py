@@ -135,7 +135,10 @@ def _multi_worker() -> tf.distribute.Strategy:
     try:
         cluster = json.loads(os.environ["TF_CONFIG"])
         worker = cluster["cluster"]["worker"][cluster["task"]["index"]]
-    except (KeyError, IndexError, TypeError, json.JSONDecodeError) as error:
+        # Beside a chief, which has the index 0 too, two would take themselves for the first.
+        if {*cluster["cluster"], cluster["task"]["type"]} != {"worker"}:
+            raise ValueError("there is another task than workers")
+    except (KeyError, IndexError, TypeError, ValueError) as error:
         raise StrategyError(
             'multi_worker needs TF_CONFIG={"cluster": {"worker": ["host:port", ...]}, "task": '
             f'{{"type": "worker", "index": i}}}}, got {os.environ.get("TF_CONFIG")!r}'

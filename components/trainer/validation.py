@@ -1,6 +1,6 @@
 """Checks of the Trainer's settings that need TensorFlow, before a run starts."""
 
-from components.trainer import gradients, models, optimizers
+from components.trainer import gradients, loop, models, optimizers
 from components.trainer import strategy as strategies
 from components.trainer.settings import OptimizerSettings, TrainSettings
 
@@ -28,3 +28,4 @@ def validate(train: TrainSettings, optimizer: OptimizerSettings, num_classes: in
     models.create(train.model, num_classes=num_classes, seed=train.seed, **train.model_arguments)
     optimizers.create(optimizer.name, **optimizer.arguments)
     gradients.create(train.gradients)
+    loop.weight_table(train.class_weights, num_classes)

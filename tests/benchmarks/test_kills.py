@@ -23,9 +23,9 @@ def version(place, number, *files):
         (folder / file).touch()
 
 
-def watch_for_a_while(place, findings):
+def watch_for_a_while(place, findings, looks=3):
     with place.watched(["a", "b"]):
-        until = findings.looks + 3
+        until = findings.looks + looks
         while findings.looks < until:
             time.sleep(0.01)
 
@@ -41,6 +41,15 @@ def test_half_a_version_is_seen(place, findings):
     version(place, 1, "a")
     watch_for_a_while(place, findings)
     assert findings.faults[0] == "chain0: version 1 was seen with ['a'] alone"
+
+
+def test_a_watcher_that_cannot_look_is_an_error(place, monkeypatch):
+    def forbidden(_):
+        raise PermissionError("no look")
+
+    monkeypatch.setattr(kills.versions, "numbers", forbidden)
+    with pytest.raises(PermissionError, match="no look"):
+        watch_for_a_while(place, place.findings, looks=1)
 
 
 def test_no_version_is_a_loss(place, findings):

@@ -6,6 +6,7 @@ import pytest
 from components import model_card
 from components.model_card import Declared, Push
 from components.training_record import TrainingDetails, TrainingRecord
+from schemas import data_sets
 from tests.support import evaluations
 
 DECLARED = Declared(
@@ -186,6 +187,26 @@ def test_the_chart_shows_the_value_within_its_interval():
     for (low, high), value in zip(spans, dots, strict=True):
         assert 24 <= low <= value <= high <= 324
     assert min(dots) == dots[4] < dots[3] == 324
+
+
+@pytest.mark.browser
+def test_the_names_of_classes_do_not_reach_into_the_chart(tmp_path):
+    from tests.support import chromium
+
+    for number, names in enumerate([data_sets.FASHION_MNIST.label_names, ["W" * 12] * 10]):
+        path = tmp_path / f"card{number}.html"
+        evaluation = evaluations.evaluation(evaluations.metrics(class_names=names))
+        path.write_text(texts(evaluation=evaluation)[1])
+        with chromium.browser() as driver:
+            driver.get(path.as_uri())
+            names, axes, numbers = driver.execute_script(
+                """return [".name", ".axis", ".number"].map((chosen) =>
+                     [...document.querySelectorAll(`svg ${chosen}`)]
+                       .map((each) => each.getBBox()).map((box) => [box.x, box.x + box.width]));"""
+            )
+        assert len(names) == len(numbers) == 10
+        assert all(0 <= start < end < axes[0][0] for start, end in names)
+        assert all(axes[1][1] < start for start, _ in numbers)
 
 
 @pytest.mark.browser

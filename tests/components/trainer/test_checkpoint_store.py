@@ -1,6 +1,7 @@
 import json
 import os
 import shutil
+import socket
 
 import pytest
 import tensorflow as tf
@@ -96,7 +97,7 @@ def test_all_damaged_is_like_none(folder, write):
     assert newest(folder) == 0
 
 
-@pytest.mark.parametrize("manifest", ["", "[1]", "7", "null", "{", "{}"])
+@pytest.mark.parametrize("manifest", ["", "[1]", "[[1, 2]]", "7", "null", "{", "{}"])
 def test_a_manifest_of_another_kind_is_damage(manifest, folder, write):
     write(7)
     file(folder, 7, "manifest.json").write_text(manifest)
@@ -120,10 +121,46 @@ def test_other_things_in_the_folder_are_no_checkpoints(folder, write):
     assert names(folder) == ["step-000000007", "step-000000008"]
 
 
+def test_a_temporary_folder_that_tensorflow_left_is_no_damage(folder, write, monkeypatch):
+    real = tf.train.Checkpoint.write
+
+    def leaving(self, prefix):
+        path = real(self, prefix)
+        os.mkdir(f"{prefix}_temp")
+        return path
+
+    monkeypatch.setattr(tf.train.Checkpoint, "write", leaving)
+    write(7)
+    assert newest(folder) == 7 and read(folder, 7) == 7
+
+
 def test_what_was_written_holds_no_pickle(folder, write):
     write(7)
     manifest = json.loads(file(folder, 7, "manifest.json").read_text())
     assert set(manifest) == {"state.index", "state.data-00000-of-00001"}
+
+
+def test_another_process_of_the_same_number_elsewhere_is_not_in_the_way(folder, write, monkeypatch):
+    """Two containers train the same at one root; the other is killed before its manifest."""
+    usual = checkpoint_store._digests
+
+    def other_is_killed(_):
+        raise Killed
+
+    def meanwhile(unfinished):
+        with monkeypatch.context() as patch:
+            patch.setattr(socket, "gethostname", lambda: "elsewhere")
+            patch.setattr(checkpoint_store, "_digests", other_is_killed)
+            with pytest.raises(Killed):
+                write(9)
+        return usual(unfinished)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(checkpoint_store, "_digests", meanwhile)
+        write(7)
+    assert newest(folder) == 7 and read(folder, 7) == 7
+    write(8)
+    assert names(folder) == ["step-000000007", "step-000000008"]
 
 
 class Killed(BaseException):

@@ -49,7 +49,17 @@ def test_more_replicas_than_devices_once_tensorflow_runs():
 
 
 @pytest.mark.parametrize(
-    "config", [None, "{}", "not json", '{"cluster": {"worker": ["a:1"]}, "task": {"index": 1}}']
+    "config",
+    [
+        None,
+        "{}",
+        "not json",
+        '{"cluster": {"worker": ["a:1"]}, "task": {"type": "worker", "index": 1}}',
+        '{"cluster": {"worker": ["a:1"]}, "task": {"index": 0}}',
+        # The chief and the first worker would both write the model.
+        '{"cluster": {"chief": ["a:1"], "worker": ["b"]}, "task": {"type": "chief", "index": 0}}',
+        '{"cluster": {"chief": ["a:1"], "worker": ["b"]}, "task": {"type": "worker", "index": 0}}',
+    ],
 )
 def test_multi_worker_without_a_cluster(monkeypatch, config):
     monkeypatch.delenv("TF_CONFIG", raising=False)

@@ -19,6 +19,11 @@ def test_the_defaults_are_right():
         ({"model_arguments": {"num_classes": 5}}, "must not have num_classes: the data set gives"),
         ({"model_arguments": {"seed": 5}}, "must not have seed: train.seed gives it"),
         ({"gradients": [{"name": "clip"}]}, "clip"),
+        (
+            {"class_weights": {26: 2.0}},
+            "classes 0 to 25 a finite weight >= 0, got 2.0 for class 26",
+        ),
+        ({"class_weights": {3: -1.0}}, "got -1.0 for class 3"),
     ],
 )
 def test_a_wrong_setting_fails_at_once(train, message):
