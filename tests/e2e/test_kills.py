@@ -19,6 +19,7 @@ from ml_metadata.proto import metadata_store_pb2
 
 from components import idx, mnist_files, versions
 from pipeline import cache, data, manifest
+from pipeline.data_settings import DataSettings
 from tests.e2e.killing import NODES, Attempt
 from tests.support import unprivileged
 
@@ -75,7 +76,7 @@ def story(tmp_path_factory):
 def _write_data(folder: Path) -> None:
     """A part of MNIST: 2,200 train and 200 test examples."""
     folder.mkdir()
-    mnist = data.fetch("mnist", str(REPOSITORY / "data"))
+    mnist = data.fetch(DataSettings(directory=str(REPOSITORY / "data")))
     for file in dataclasses.astuple(mnist_files.find(mnist)):
         name = os.path.basename(file)
         idx.write(folder / name, idx.read(file)[: 2200 if name.startswith("train") else 200])

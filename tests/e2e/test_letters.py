@@ -28,10 +28,11 @@ def pushed(tmp_path_factory) -> Path:
     """A place with the destination `serving`, after a run that ended well."""
     place = tmp_path_factory.mktemp("letters")
     train = np.arange(2600) % 26
+    images = stored(np.concatenate([train, TEST_LABELS]))
     files = {
-        "emnist-letters-train-images-idx3-ubyte.gz": stored(train),
+        "emnist-letters-train-images-idx3-ubyte.gz": images[: len(train)],
         "emnist-letters-train-labels-idx1-ubyte.gz": (train + 1).astype(np.uint8),
-        "emnist-letters-test-images-idx3-ubyte.gz": stored(TEST_LABELS),
+        "emnist-letters-test-images-idx3-ubyte.gz": images[len(train) :],
         "emnist-letters-test-labels-idx1-ubyte.gz": (TEST_LABELS + 1).astype(np.uint8),
     }
     settings = [
@@ -69,7 +70,7 @@ def test_the_pushed_model_answers_with_letters(pushed, capsys):
 
 
 def test_every_class_was_counted_in_every_split(pushed):
-    [counts] = (pushed / "runs/artifacts/DataGate/counts").glob("*/value")
-    splits = json.loads(counts.read_text())
+    [report] = (pushed / "runs/artifacts/DataGate/report").glob("*/value")
+    splits = json.loads(report.read_text())["counts"]
     assert all(list(classes) == list(LETTERS) for classes in splits.values())
     assert splits["test"] == dict.fromkeys(LETTERS, 20)
