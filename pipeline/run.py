@@ -37,7 +37,7 @@ def run(settings: Settings) -> int:
         root.mkdir(parents=True, exist_ok=True)
         with lock.hold(root / "lock"):
             folder = _new_run_folder(root)
-            (folder / "settings.yaml").write_text(settings.as_yaml(), "utf-8")
+            write_whole(folder / "settings.yaml", settings.as_yaml().encode())
             with output_to(folder / "log.txt") as terminal, _signals() as received:
                 return _run(settings, folder, terminal, received)
     except ConfigError as error:
