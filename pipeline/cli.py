@@ -120,7 +120,7 @@ def rollback(
     destination = settings_of(config, overrides).push.destination
     try:
         served = publishing.rollback(destination, version)
-    except (ValueError, publishing.PublishError) as error:
+    except (ValueError, OSError, publishing.PublishError) as error:
         raise usage_error(error) from None
     typer.echo(f"{destination}: version {served} is served now, the model of version {version}")
 

@@ -69,7 +69,10 @@ class PushedModel:
         Raises:
           ModelError: There is none, or it cannot be served.
         """
-        version = versions.current(destination)
+        try:
+            version = versions.current(destination)
+        except (OSError, tf.errors.OpError) as error:
+            raise ModelError(f"{destination} cannot be read: {error}") from None
         if version is None:
             raise ModelError(f"no model has been pushed to {destination}; run `make run` first")
         return cls.load(destination, version)
