@@ -195,6 +195,8 @@ def verify_replicas(
 
     Exit codes: 0 all of ours are within the tolerances, 1 one is not.
     """
+    if out and not out.parent.is_dir():  # Not after minutes of work.
+        raise usage_error(ValueError(f"--out {out}: there is no folder {out.parent}"))
     from pipeline.verify_replicas import verify
 
     raise typer.Exit(0 if verify(out=out) else 1)

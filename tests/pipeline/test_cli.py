@@ -51,6 +51,12 @@ def test_a_rollback_at_a_destination_that_cannot_be_read(monkeypatch):
     assert "Permission denied: '/closed'" in result.output
 
 
+def test_the_file_of_verify_replicas_needs_a_folder(tmp_path):
+    result = run(app, ["verify-replicas", "--out", f"{tmp_path}/none/table.md"])
+    assert result.exit_code == 2
+    assert "there is no folder" in result.output
+
+
 def test_a_report_of_no_run_exits_with_2_and_one_message(tmp_path):
     result = run(app, ["report", "--set", f"root={tmp_path}"])
     assert result.exit_code == 2
