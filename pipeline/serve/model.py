@@ -58,7 +58,7 @@ class PushedModel:
             probabilities, _ = model.predict(np.zeros([1, mnist.HEIGHT, mnist.WIDTH], np.uint8))
             if probabilities.shape[1] != len(names):
                 raise ValueError(f"it has {probabilities.shape[1]} classes, but {len(names)} names")
-        except (OSError, ValueError, KeyError, tf.errors.OpError) as error:
+        except (OSError, ValueError, KeyError, TypeError, tf.errors.OpError) as error:
             raise ModelError(f"{folder} cannot be served: {error}") from None
         return model
 

@@ -149,9 +149,10 @@ def evaluated(model, folder, text=None):
     return str(folder)
 
 
-def test_a_model_without_the_signature_that_is_asked_is_refused(tmp_path):
+@pytest.mark.parametrize("name", ["png", "image"])
+def test_a_model_without_the_signature_that_is_asked_is_refused(tmp_path, name):
     model = saved_models.BrightRow()
-    model.signatures = lambda: {"png": model.png}
+    model.signatures = lambda: {name: model.png}
     folder = saved_models.save(model, str(tmp_path / "model"))
     labels.write(folder, "0123456789")
     publishing.publish(folder, str(tmp_path / "to"))
