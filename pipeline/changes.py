@@ -21,14 +21,15 @@ def flat(values: Mapping[str, Any], section: type[BaseModel] = Settings) -> dict
 
     Args:
       values: As in a run's `settings.yaml`, which may be from an older version of the code: a key
-        that is no setting any more is kept.
+        that is no setting any more is kept, and so is a value where there is a section now.
       section: The group of settings that `values` belong to.
     """
     found: dict[str, Any] = {}
     for key, value in values.items():
         field = section.model_fields.get(key)
         nested = field.annotation if field else None
-        if isinstance(nested, type) and issubclass(nested, BaseModel):
+        is_section = isinstance(nested, type) and issubclass(nested, BaseModel)
+        if is_section and isinstance(value, Mapping):
             found |= {f"{key}.{inner}": each for inner, each in flat(value, nested).items()}
         else:
             found[key] = value

@@ -120,7 +120,7 @@ def rollback(
     destination = settings_of(config, overrides).push.destination
     try:
         served = publishing.rollback(destination, version)
-    except (ValueError, publishing.PublishError) as error:
+    except (ValueError, OSError, publishing.PublishError) as error:
         raise usage_error(error) from None
     typer.echo(f"{destination}: version {served} is served now, the model of version {version}")
 
@@ -195,6 +195,8 @@ def verify_replicas(
 
     Exit codes: 0 all of ours are within the tolerances, 1 one is not.
     """
+    if out and not out.parent.is_dir():  # Not after minutes of work.
+        raise usage_error(ValueError(f"--out {out}: there is no folder {out.parent}"))
     from pipeline.verify_replicas import verify
 
     raise typer.Exit(0 if verify(out=out) else 1)

@@ -212,7 +212,7 @@ def _read_file(config: str) -> dict[str, Any]:
             ) from None
     try:
         values = yaml.load(text, _Loader) or {}
-    except yaml.YAMLError as error:
+    except (yaml.YAMLError, ValueError) as error:  # ValueError: a date such as 2026-02-30
         raise ConfigError(f"{config} is not valid YAML: {error}") from None
     if not isinstance(values, dict):
         raise ConfigError(f"{config} must hold `section: {{key: value}}` pairs, got {values!r}")
@@ -222,7 +222,7 @@ def _read_file(config: str) -> dict[str, Any]:
 def _set(values: dict[str, Any], path: Sequence[str], text: str, origin: str) -> None:
     try:
         value = yaml.load(text, _Loader)
-    except yaml.YAMLError as error:
+    except (yaml.YAMLError, ValueError) as error:
         raise ConfigError(f"{origin}: the value is not valid YAML: {error}") from None
     *sections, key = path
     for section in sections:
@@ -250,7 +250,8 @@ def _explain(problem: Mapping[str, Any]) -> str:
 def _known_keys(path: Sequence[str]) -> list[str]:
     section: type[BaseModel] = Settings
     for part in path:
-        section = _section(section.model_fields[part].annotation)
+        field = section.model_fields.get(part)  # None: the key of a dictionary of sections.
+        section = (field and _section(field.annotation)) or section
     return list(section.model_fields)
 
 

@@ -80,8 +80,9 @@ class DataSettings(Section):
         if not isinstance(values, dict):
             return values
         source = values.get("source", values.get("set") or _DEFAULT)
-        named = source if source in data_sets.BY_NAME else ""
-        return {**values, "source": source, "set": values.get("set", named)}
+        named = source if isinstance(source, str) and source in data_sets.BY_NAME else ""
+        given = values.get("set", named)
+        return {**values, "source": source, "set": "" if given is None else given}
 
     @model_validator(mode="after")
     def _check(self) -> "DataSettings":

@@ -40,13 +40,14 @@ class Distance:
         return self.divergence > self.threshold
 
 
-def compare(reference: str, other: str, facts: Facts) -> list[Distance]:
+def compare(reference: str, other: str, facts: Facts, other_facts: Facts) -> list[Distance]:
     """Compares train files with train files and test files with test files.
 
     Args:
       reference: Folder of a checked data set.
-      other: Another one, of the same classes.
-      facts: Of both.
+      other: Another one, of as many classes.
+      facts: Of the reference.
+      other_facts: Of the other: the files may differ in form.
     """
     schema = _schema(facts)
     pairs, other_pairs = _pairs(reference), _pairs(other)
@@ -54,7 +55,7 @@ def compare(reference: str, other: str, facts: Facts) -> list[Distance]:
     distances = []
     for split, pair in pairs.items():
         before = _statistics(pair, facts, means, schema)
-        after = _statistics(other_pairs[split], facts, means, schema)
+        after = _statistics(other_pairs[split], other_facts, means, schema)
         distances += _distances(split, before, after, schema)
     return distances
 

@@ -48,10 +48,12 @@ def drift(reference: str, other: str, settings: DataSettings, as_json: bool) -> 
             "and give its folder"
         )
     facts = data_sets.BY_NAME.get(reference, settings.facts)
+    # What has no name is taken for files of the reference's form.
+    both = [facts, data_sets.BY_NAME.get(other, facts)]
     folders = [_fetch(source, facts, settings) for source in (reference, other)]
     from pipeline import divergence  # Imports TensorFlow: not before the data is there.
 
-    distances = divergence.compare(*folders, facts)
+    distances = divergence.compare(*folders, *both)
     drifted = any(distance.drifted for distance in distances)
     if as_json:
         rows = [{**asdict(distance), "drifted": distance.drifted} for distance in distances]
@@ -59,7 +61,7 @@ def drift(reference: str, other: str, settings: DataSettings, as_json: bool) -> 
         json.dump(report | {"drifted": drifted, "distances": rows}, sys.stdout, indent=2)
         sys.stdout.write("\n")
     else:
-        _print(folders, facts, distances)
+        _print(folders, both, distances)
     return DRIFTED if drifted else OK
 
 
@@ -84,10 +86,10 @@ def _fetch(source: str, facts: Facts, settings: DataSettings) -> str:
     )
 
 
-def _print(folders: Sequence[str], facts: Facts, distances: Sequence["Distance"]) -> None:
+def _print(folders: Sequence[str], both: Sequence[Facts], distances: Sequence["Distance"]) -> None:
     console = Console(highlight=False, markup=False)
     sizes = []
-    for title, folder in zip(("reference", "other"), folders, strict=True):
+    for title, folder, facts in zip(("reference", "other"), folders, both, strict=True):
         found = mnist_files.check(folder, facts.labels)
         sizes += [found.train_examples, found.test_examples]
         console.print(

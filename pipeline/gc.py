@@ -135,7 +135,11 @@ def _open(path: Path) -> ml_metadata.MetadataStore:
     config = metadata_store_pb2.ConnectionConfig()
     config.sqlite.filename_uri = str(path)
     config.sqlite.connection_mode = metadata_store_pb2.SqliteMetadataSourceConfig.READWRITE
-    return ml_metadata.MetadataStore(config)
+    try:
+        return ml_metadata.MetadataStore(config)
+    except (ml_metadata.errors.StatusError, RuntimeError) as error:
+        message = f"{path} cannot be read as ML Metadata: {error}"
+        raise preflight.NotReadyError(message) from None
 
 
 def _node(store: ml_metadata.MetadataStore, execution: metadata_store_pb2.Execution) -> str:

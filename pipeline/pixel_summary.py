@@ -41,7 +41,7 @@ def mean_images(pair: Pair, facts: Facts) -> np.ndarray:
 
 
 def summarize(pair: Pair, facts: Facts, means: np.ndarray) -> dict[str, np.ndarray]:
-    """Describes each image of a checked pair of files.
+    """Describes each image of a checked pair of files, the right way up.
 
     Args:
       pair: The files.
@@ -78,5 +78,6 @@ def _blocks(pair: Pair, facts: Facts) -> Iterator[tuple[np.ndarray, np.ndarray]]
     labels = mnist_files.read_labels(pair.labels) - facts.first_label
     first = 0
     for images in idx.read_blocks(pair.images):
-        yield images, labels[first : first + len(images)]
+        upright = images.swapaxes(1, 2) if facts.transposed else images
+        yield upright, labels[first : first + len(images)]
         first += len(images)

@@ -94,7 +94,7 @@ def read(file: str, transposed: bool = False) -> list[Picture]:
       ImageError: It holds neither images nor IDX, or nothing is to be seen.
       IdxError: It is an IDX file, but damaged or not of images.
     """
-    name = "standard input" if file == STDIN else file
+    name = _name(file)
     content = sys.stdin.buffer.read() if file == STDIN else Path(file).read_bytes()
     if content.startswith(_IDX_MAGICS):
         rows = _read_idx(name, content)
@@ -112,10 +112,14 @@ def _read_all(files: Sequence[str], transposed: bool) -> tuple[list[Picture], li
         except idx.IdxError as error:
             problems.append(str(error))
         except images.ImageError as error:
-            problems.append(f"{file} {error}")
+            problems.append(f"{_name(file)} {error}")
         except OSError as error:
-            problems.append(f"{file} cannot be read: {error.strerror}")
+            problems.append(f"{_name(file)} cannot be read: {error.strerror}")
     return pictures, problems
+
+
+def _name(file: str) -> str:
+    return "standard input" if file == STDIN else file
 
 
 def _read_idx(name: str, content: bytes) -> np.ndarray:

@@ -37,7 +37,7 @@ def run(settings: Settings) -> int:
         root.mkdir(parents=True, exist_ok=True)
         with lock.hold(root / "lock"):
             folder = _new_run_folder(root)
-            (folder / "settings.yaml").write_text(settings.as_yaml(), "utf-8")
+            write_whole(folder / "settings.yaml", settings.as_yaml().encode())
             with output_to(folder / "log.txt") as terminal, _signals() as received:
                 return _run(settings, folder, terminal, received)
     except ConfigError as error:
@@ -199,6 +199,7 @@ def _new_run_folder(root: Path) -> Path:
 
 def _build(settings: Settings, files: Path):
     """Imports TensorFlow and TFX, checks the Trainer's settings, and builds the pipeline."""
+    import tensorflow as tf
     from absl import logging as absl_logging
 
     from components import mnist_files, versions
@@ -209,10 +210,15 @@ def _build(settings: Settings, files: Path):
     absl_logging.use_absl_handler()
     facts = settings.data.facts
     validation.validate(settings.train, settings.optimizer, facts.num_classes)
+    try:
+        pushed = versions.state(settings.push.destination)
+    except (OSError, tf.errors.OpError) as error:
+        message = f"push.destination {settings.push.destination} cannot be read: {error}"
+        raise PreparationError(message) from error
     observed = Observed(
         data_folder=str(files),
         data_digest=mnist_files.check(str(files), facts.labels).fingerprint,
-        pushed=versions.state(settings.push.destination),
+        pushed=pushed,
     )
     return create_pipeline(settings, observed)
 

@@ -10,6 +10,7 @@ of its own files alone. Anything else, and a package that states no licence, nee
 import importlib.metadata
 import re
 import sys
+import sysconfig
 from dataclasses import dataclass
 
 from rich.console import Console
@@ -28,6 +29,8 @@ _ADMITTED = re.compile(
     r"apache|mit\b|bsd|0bsd|isc\b|zlib|unlicense|psf-|python software foundation|cnri-python"
     r"|mpl-2\.0|mozilla public license 2\.0"
 )
+# Such a name beside an admitted one, in a list that is no expression.
+_DOUBTFUL = re.compile(r"gpl|gnu")
 # What classifiers say beside the licence.
 _NOTHING = ("osi approved", "dfsg approved")
 
@@ -81,10 +84,12 @@ def main() -> int:
 
 
 def installed() -> list[Package]:
-    """The installed packages, by name."""
+    """The packages of this Python's environment, by name."""
+    # Not of sys.path: setuptools, once imported, puts what it carries in itself there.
+    folders = list({sysconfig.get_path("purelib"), sysconfig.get_path("platlib")})
     packages = {
         Package(found.metadata["Name"], found.version, stated(found.metadata))
-        for found in importlib.metadata.distributions()
+        for found in importlib.metadata.distributions(path=folders)
     }
     return sorted(packages, key=lambda package: package.name.lower())
 
@@ -107,9 +112,13 @@ def stated(metadata: importlib.metadata.PackageMetadata) -> str:
 def admitted(licence: str) -> bool:
     """Whether each licence that applies, or one of each choice, is admitted; in doubt it is not."""
     return all(
-        any(_ADMITTED.match(name.strip(" ()").lower()) for name in part.split(" OR "))
+        any(_is_admitted(name.strip(" ()").lower()) for name in part.split(" OR "))
         for part in licence.split(" AND ")
     )
+
+
+def _is_admitted(name: str) -> bool:
+    return bool(_ADMITTED.match(name)) and not _DOUBTFUL.search(name)
 
 
 if __name__ == "__main__":

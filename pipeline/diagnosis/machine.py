@@ -21,6 +21,9 @@ _MEMORY = (1.25, 2)
 _ADDRESSES = 3.5
 _DISK = (0.25, 2)
 
+# A writer has the metadata store for itself for some milliseconds.
+_BUSY_SECONDS = 5
+
 _CONTAINER_LIMIT = Path("/sys/fs/cgroup/memory.max")
 
 
@@ -76,13 +79,16 @@ def metadata(settings: Settings) -> Finding:
     if not os.access(path, os.R_OK | os.W_OK):
         return Finding(Level.FAILURE, f"{path} cannot be written", "change its permissions")
     try:
-        with contextlib.closing(sqlite3.connect(path)) as store:
+        with contextlib.closing(sqlite3.connect(path, _BUSY_SECONDS)) as store:
             [(report,)] = store.execute("PRAGMA quick_check(1)")
         problem = report.splitlines()[-1]
     except sqlite3.DatabaseError as error:
         problem = str(error)
     if problem == "ok":
         return Finding(Level.OK, "whole")
+    if problem == "database is locked":  # Moving it away would spoil the run that writes to it.
+        cure = "look again when the run that uses it has ended"
+        return Finding(Level.WARNING, f"{path} is being written to", cure)
     return Finding(
         Level.FAILURE,
         f"{path} is damaged: {problem}",

@@ -113,9 +113,9 @@ def _nodes(before: Run, now: Run) -> Table:
 
 
 def _state(run: Run, node: str) -> Text:
-    execution = run.executions.get(node)
-    if execution is None:
+    state = run.state_of(node)
+    if state is None:
         return Text("not started", "dim")
-    if execution.state == "done":
-        return Text(words.took(execution.seconds))
-    return Text(execution.state, words.STYLES.get(execution.state, ""))
+    if state == "done":
+        return Text(words.took(run.executions[node].seconds))
+    return Text(state, words.STYLES.get(state, ""))

@@ -73,10 +73,7 @@ def _print_nodes(console: Console, root: Path, run: Run) -> None:
     table.add_column("took", justify="right", no_wrap=True)
     table.add_column("what came out, below the root", overflow="fold")
     for node, execution in run.executions.items():
-        # A node that was at work when its process was killed is at work in the database for ever.
-        state = execution.state
-        if state == "running" and run.verdict != "running":
-            state = run.verdict
+        state = run.state_of(node)
         outputs = [artifact for each in execution.outputs.values() for artifact in each]
         table.add_row(
             node,

@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import datetime, timezone
 from functools import cached_property
 from pathlib import Path
@@ -53,21 +53,15 @@ class Run:
     @cached_property
     def settings(self) -> dict[str, Any]:
         """Its settings as nested dictionaries; empty when they are lost."""
-        text = _text(self.folder / "settings.yaml")
-        try:
-            found = yaml.load(text, getattr(yaml, "CSafeLoader", yaml.SafeLoader))
-        except yaml.YAMLError as error:
-            raise HistoryError(f"{self.folder / 'settings.yaml'} is damaged: {error}") from None
-        return found or {}
+        return _read(self.folder / "settings.yaml", _parse_yaml)
 
     @cached_property
     def result(self) -> dict[str, Any]:
         """How it ended, as `pipeline/run.py` wrote it; empty for one that did not get so far."""
-        text = _text(self.folder / "result.json")
-        try:
-            return json.loads(text) if text else {}
-        except json.JSONDecodeError as error:
-            raise HistoryError(f"{self.folder / 'result.json'} is damaged: {error}") from None
+        result = _read(self.folder / "result.json", json.loads)
+        if result and "verdict" not in result:
+            raise _damaged(self.folder / "result.json", "it has no verdict")
+        return result
 
     @cached_property
     def executions(self) -> dict[str, Execution]:
@@ -89,7 +83,19 @@ class Run:
         """The node in which it failed, was stopped or is now; None for one that came to its end."""
         if self.result:
             return self.result.get("node")
-        return self._in_state("failed") or self._in_state("running")
+        # `gc` cancels what was at work when its process was killed.
+        return next(filter(None, map(self._in_state, ("failed", "running", "canceled"))), None)
+
+    def state_of(self, node: str) -> str | None:
+        """How a node ended: as its run, where that ended while it was at work; None: not started.
+
+        In the database it is at work for ever, or until `gc` cancels it.
+        """
+        execution = self.executions.get(node)
+        if execution is None:
+            return None
+        caught = execution.state in ("running", "canceled") and self.verdict != "running"
+        return self.verdict if caught else execution.state
 
     @property
     def seconds(self) -> float | None:
@@ -107,7 +113,7 @@ class Run:
             try:
                 return Evaluation.model_validate_json(text) if text else None
             except ValidationError as error:
-                raise HistoryError(f"{artifact.uri}/{metrics.FILE} is damaged: {error}") from None
+                raise _damaged(Path(artifact.uri) / metrics.FILE, error) from None
         return None
 
     @cached_property
@@ -216,10 +222,32 @@ def _is_time(name: str) -> bool:
     return True
 
 
+def _parse_yaml(text: str) -> Any:
+    return yaml.load(text, getattr(yaml, "CSafeLoader", yaml.SafeLoader))
+
+
+def _read(path: Path, parse: Callable[[str], Any]) -> dict[str, Any]:
+    """A file's names and values; none where it is missing."""
+    text = _text(path)
+    try:
+        found = parse(text) if text else {}
+    except (ValueError, yaml.YAMLError) as error:
+        raise _damaged(path, error) from None
+    if not isinstance(found, dict):
+        raise _damaged(path, f"it holds a {type(found).__name__}, not names with values")
+    return found
+
+
 def _text(path: Path) -> str:
     try:
         return path.read_text("utf-8")
     except FileNotFoundError:
         return ""
+    except UnicodeDecodeError as error:
+        raise _damaged(path, error) from None
     except OSError as error:
         raise HistoryError(f"{path} cannot be read: {error.strerror}") from None
+
+
+def _damaged(path: Path, problem: Exception | str) -> HistoryError:
+    return HistoryError(f"{path} is damaged: {problem}; remove it: the run is listed without it")

@@ -22,7 +22,8 @@ _STATES = {
     _EXECUTION.CACHED: "cached",
     _EXECUTION.CANCELED: "canceled",
 }
-_ENDED = ("done", "cached", "failed", "canceled")
+# One that was canceled was so some time after it had been killed.
+_ENDED = ("done", "cached", "failed")
 _OUTPUT, _INPUT = metadata_store_pb2.Event.OUTPUT, metadata_store_pb2.Event.INPUT
 
 

@@ -18,7 +18,6 @@ STYLES = {
     "running": "bold cyan",
     "done": "green",
     "cached": "blue",
-    "canceled": "yellow",
 }
 
 

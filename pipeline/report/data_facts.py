@@ -10,7 +10,7 @@ from tfx.utils import io_utils
 
 from components import data_gate, data_problems
 from pipeline.report import runs
-from pipeline.report.runs import Record
+from pipeline.report.runs import Record, RunError
 from schemas import mnist
 
 # Parameters of the ExampleGen that decide which examples are in which split.
@@ -81,11 +81,14 @@ class Drift:
 
 
 def drift(run: Record) -> Drift | None:
-    """The drift since the run before; None where there is none, or its statistics are gone."""
+    """The drift since the run before; None where there is none, or its record is not whole."""
     folder = runs.previous(run.folder)
     if folder is None:
         return None
-    before = runs.load_record(folder)
+    try:
+        before = runs.load_record(folder)
+    except RunError:  # Of that run, not of this one.
+        return None
     # A run of an earlier version did not name its classes.
     named = "DataGate" in before.nodes and _NAMES in before.nodes["DataGate"].parameters
     if not named or not fileio.exists(_statistics(before).uri):

@@ -8,6 +8,7 @@ from typing import Any
 
 import pydantic
 import yaml
+from ml_metadata import errors
 from ml_metadata.proto import metadata_store_pb2
 from tfx.dsl.io import fileio
 from tfx.orchestration import metadata
@@ -104,10 +105,16 @@ class Run(Record):
 def finished(root: Path) -> list[Path]:
     """Folders of the runs whose nodes all finished, the oldest first."""
     return sorted(
-        file.parent
-        for file in root.glob(f"logs/*/{_RESULT}")
-        if json.loads(file.read_bytes())["verdict"] in _VERDICTS
+        file.parent for file in root.glob(f"logs/*/{_RESULT}") if _verdict(file) in _VERDICTS
     )
+
+
+def _verdict(result: Path) -> str | None:
+    """How a run ended; None where its record is damaged, which is not to spoil those of others."""
+    try:
+        return json.loads(result.read_bytes())["verdict"]
+    except (ValueError, KeyError, TypeError):
+        return None
 
 
 def find(root: Path, name: str = LAST) -> Path:
@@ -177,15 +184,28 @@ def load(folder: Path) -> Run:
 
 
 def load_record(folder: Path) -> Record:
-    """Reads what a run was told and what its nodes gave, as far as ML Metadata knows it."""
-    settings_yaml = (folder / "settings.yaml").read_text("utf-8")
-    settings = yaml.safe_load(settings_yaml)
-    nodes = _read_nodes(folder.parents[1] / _METADATA, folder.name, settings["name"])
+    """Reads what a run was told and what its nodes gave, as far as ML Metadata knows it.
+
+    Raises:
+      RunError: Its settings or the metadata cannot be read.
+    """
+    file, database = folder / "settings.yaml", folder.parents[1] / _METADATA
+    try:
+        settings_yaml = file.read_text("utf-8")
+        settings = yaml.safe_load(settings_yaml)
+        name = settings["name"]
+    except (OSError, ValueError, yaml.YAMLError, KeyError, TypeError) as error:
+        raise RunError(f"{file} cannot be read: {error}") from None
+    try:
+        nodes = _read_nodes(database, folder.name, name) if database.is_file() else {}
+    except (errors.StatusError, RuntimeError) as error:
+        raise RunError(f"{database} cannot be read as ML Metadata: {error}") from None
     return Record(folder, settings_yaml, settings, nodes)
 
 
 def _read_nodes(database: Path, run: str, pipeline: str) -> dict[str, Node]:
     connection = metadata.sqlite_metadata_connection_config(str(database))
+    connection.sqlite.connection_mode = metadata_store_pb2.SqliteMetadataSourceConfig.READONLY
     nodes = {}
     with metadata.Metadata(connection) as handle:
         context = handle.store.get_context_by_type_and_name("pipeline_run", run)

@@ -58,7 +58,7 @@ class PushedModel:
             probabilities, _ = model.predict(np.zeros([1, mnist.HEIGHT, mnist.WIDTH], np.uint8))
             if probabilities.shape[1] != len(names):
                 raise ValueError(f"it has {probabilities.shape[1]} classes, but {len(names)} names")
-        except (OSError, ValueError, KeyError, tf.errors.OpError) as error:
+        except (OSError, ValueError, KeyError, TypeError, tf.errors.OpError) as error:
             raise ModelError(f"{folder} cannot be served: {error}") from None
         return model
 
@@ -69,7 +69,10 @@ class PushedModel:
         Raises:
           ModelError: There is none, or it cannot be served.
         """
-        version = versions.current(destination)
+        try:
+            version = versions.current(destination)
+        except (OSError, tf.errors.OpError) as error:
+            raise ModelError(f"{destination} cannot be read: {error}") from None
         if version is None:
             raise ModelError(f"no model has been pushed to {destination}; run `make run` first")
         return cls.load(destination, version)

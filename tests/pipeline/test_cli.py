@@ -4,6 +4,7 @@ import sys
 import pytest
 from typer.testing import CliRunner
 
+from components import publishing
 from pipeline.cli import app
 
 run = CliRunner().invoke
@@ -38,6 +39,22 @@ def test_a_wrong_setting_exits_with_2_and_one_message():
     assert result.exit_code == 2
     assert "did you mean train.epochs?" in result.output
     assert "Traceback" not in result.output
+
+
+def test_a_rollback_at_a_destination_that_cannot_be_read(monkeypatch):
+    def refuse(destination, version):
+        raise PermissionError(13, "Permission denied", destination)
+
+    monkeypatch.setattr(publishing, "rollback", refuse)
+    result = run(app, ["rollback", "7", "--set", "push.destination=/closed"])
+    assert result.exit_code == 2
+    assert "Permission denied: '/closed'" in result.output
+
+
+def test_the_file_of_verify_replicas_needs_a_folder(tmp_path):
+    result = run(app, ["verify-replicas", "--out", f"{tmp_path}/none/table.md"])
+    assert result.exit_code == 2
+    assert "there is no folder" in result.output
 
 
 def test_a_report_of_no_run_exits_with_2_and_one_message(tmp_path):

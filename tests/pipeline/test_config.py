@@ -73,6 +73,12 @@ def test_printed_text_that_looks_like_something_else_stays_text(text, tmp_path):
         ("kubeflow.tpu=v5e:4x4", "kubeflow.tpu: 'v5e:4x4' has 16 chips"),
         ("train.seed", "--set takes section.key=value, got 'train.seed'"),
         ("train.seed={", "is not valid YAML"),
+        ("name=2026-02-30", "not valid YAML: day is out of range for month"),
+        ("train.epochs=0b_", "is not valid YAML"),
+        ("data.source=[mine]", "data.source: Input should be a valid string, got ['mine']"),
+        ("data.set={mine: 1}", "data.set: Input should be a valid string, got {'mine': 1}"),
+        ("kubeflow.resources.Trainer.cpus=1", "did you mean kubeflow.resources.Trainer.cpu?"),
+        ("kubeflow.resources.cpu.cpus=1", "did you mean kubeflow.resources.cpu.cpu?"),
     ],
 )
 def test_wrong_settings_say_what_is_right(override, message):
@@ -86,7 +92,7 @@ def test_a_misspelt_environment_variable_is_an_error():
         load(environment={"MNIST_TFX_TRAIN__EPOCH": "1"})
 
 
-@pytest.mark.parametrize("text", ["[1]", "a: [", "text"])
+@pytest.mark.parametrize("text", ["[1]", "a: [", "text", "a: 2026-02-30"])
 def test_a_file_that_holds_no_settings_is_an_error(tmp_path, text):
     file = tmp_path / "bad.yaml"
     file.write_text(text)

@@ -32,6 +32,8 @@ def test_files_elsewhere_are_a_data_set_of_ones_own_unless_told():
     found = settings("source=/mine")
     assert found.set == ""
     assert found.facts == data_sets.of_own(10)
+    told = settings("set=", "source=/mine", config="emnist-letters")
+    assert (told.set, told.facts) == ("", found.facts)
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from pipeline import divergence, pixel_summary
-from schemas import mnist
+from schemas import data_sets, mnist
 from schemas.data_sets import MNIST
 from tests.support import idx_folders
 
@@ -40,7 +40,7 @@ def without(arrays, label):
 
 def drifted(reference, folder, arrays):
     """Features that drift, the same ones in both splits."""
-    found = divergence.compare(reference, str(idx_folders.write(folder, arrays)), MNIST)
+    found = divergence.compare(reference, str(idx_folders.write(folder, arrays)), MNIST, MNIST)
     by_split = [
         {distance.feature for distance in found if distance.drifted and distance.split == split}
         for split in ("train", "test")
@@ -50,7 +50,7 @@ def drifted(reference, folder, arrays):
 
 
 def test_a_data_set_does_not_lie_apart_from_itself(reference):
-    found = divergence.compare(reference, reference, MNIST)
+    found = divergence.compare(reference, reference, MNIST, MNIST)
     features = ["label", "intensity", "bright_pixels", "row", "column", "strangeness"]
     assert [(d.split, d.feature) for d in found] == [
         (split, feature) for split in ("train", "test") for feature in features
@@ -80,6 +80,17 @@ def test_changed_images(reference, real, tmp_path, images, features):
     assert drifted(reference, tmp_path, change(real, images=images)) == features
 
 
+def test_files_of_another_form_are_no_drift(reference, real, tmp_path):
+    facts = data_sets.of_own(10, first_label=7, transposed=True)
+    columns = change(real, lambda images: images.transpose(0, 2, 1), lambda labels: labels + 7)
+    other = str(idx_folders.write(tmp_path, columns))
+    for found in (
+        divergence.compare(reference, other, MNIST, facts),
+        divergence.compare(other, reference, facts, MNIST),
+    ):
+        assert {distance.divergence for distance in found} == {0}
+
+
 def test_labels_that_mean_something_else(reference, real, tmp_path):
     moved = change(real, labels=lambda labels: (labels + 1) % MNIST.num_classes)
     assert drifted(reference, tmp_path, moved) == {"strangeness"}
@@ -91,7 +102,7 @@ def test_a_class_that_is_gone(reference, real, tmp_path):
 
 def test_the_distance_is_the_divergence_of_jensen_and_shannon(reference, real, tmp_path):
     folder = str(idx_folders.write(tmp_path, without(real, 4)))
-    distances = divergence.compare(reference, folder, MNIST)
+    distances = divergence.compare(reference, folder, MNIST, MNIST)
     found = {(d.split, d.feature): d.divergence for d in distances}
     pairs = [divergence._pairs(where) for where in (reference, folder)]
     means = pixel_summary.mean_images(pairs[0]["train"], MNIST)

@@ -235,7 +235,7 @@ def test_data_that_is_there_may_lie_in_a_folder_that_cannot_be_written(tmp_path)
     assert found.level == Level.FAILURE
 
 
-def test_a_metadata_store_is_whole_or_not(settings, tmp_path):
+def test_a_metadata_store_is_whole_or_not(settings, tmp_path, monkeypatch):
     store = tmp_path / "runs" / "metadata.sqlite"
     assert machine.metadata(settings) == Finding(Level.OK, "no earlier runs")
     store.parent.mkdir()
@@ -245,6 +245,11 @@ def test_a_metadata_store_is_whole_or_not(settings, tmp_path):
         database.commit()
     content = store.read_bytes()
     assert machine.metadata(settings) == Finding(Level.OK, "whole")
+    monkeypatch.setattr(machine, "_BUSY_SECONDS", 0)
+    with contextlib.closing(sqlite3.connect(store)) as writer:
+        writer.execute("BEGIN EXCLUSIVE")
+        found = machine.metadata(settings)
+    assert (found.level, found.text) == (Level.WARNING, f"{store} is being written to")
     store.write_bytes(content[: len(content) // 2])
     found = machine.metadata(settings)
     assert found.level == Level.FAILURE

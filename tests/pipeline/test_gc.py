@@ -1,5 +1,6 @@
 """What killed runs left behind goes, and whatever a later run could use stays."""
 
+import contextlib
 import fcntl
 import os
 import shutil
@@ -153,6 +154,16 @@ def test_a_damaged_metadata_store_is_no_reason_to_remove_everything(root, capsys
     assert gc.collect(settings(root), dry_run=False) == gc.OK
     assert "has no metadata store" in capsys.readouterr().out
     assert files(root) == before - {"metadata.sqlite"}
+
+
+def test_a_metadata_store_of_a_later_version_is_one_message(root, capsys):
+    with contextlib.closing(sqlite3.connect(root / "metadata.sqlite")) as store, store:
+        store.execute("UPDATE MLMDEnv SET schema_version = 99")
+    before = files(root)
+    assert gc.collect(settings(root), dry_run=False) == gc.FAILED
+    out = capsys.readouterr().out
+    assert "metadata.sqlite cannot be read as ML Metadata: MLMD database version 99 is" in out
+    assert files(root) == before
 
 
 def test_no_root_is_made(tmp_path):

@@ -76,6 +76,12 @@ def test_standard_input(capsys, monkeypatch, request, destination, name):
     assert rows[0]["class"] == 7
 
 
+def test_standard_input_that_is_no_picture(capsys, monkeypatch, destination):
+    give(monkeypatch, b"Dear all")
+    assert predict.predict(["-"], destination) == predict.FAILED
+    assert printed(capsys)[1].startswith("standard input is no picture that is known here")
+
+
 def test_an_idx_file_is_taken_as_it_is(several, digits):
     pictures = predict.read(several)
     np.testing.assert_array_equal([picture.image for picture in pictures], digits.images[:5])

@@ -4,10 +4,13 @@ import json
 from types import SimpleNamespace
 
 import pytest
+import tensorflow as tf
 
+from components import versions
 from pipeline import config
 from pipeline import run as runner
 from pipeline.local_runner import NodeFailedError
+from tests.support import idx_folders
 
 
 @pytest.fixture
@@ -60,4 +63,18 @@ def test_a_run_that_could_not_start(ended):
     assert ended(runner.PreparationError("no such folder"), in_node=False) == (
         runner.FAILED,
         {"verdict": "failed", "node": None, "reason": "no such folder"},
+    )
+
+
+def test_a_push_destination_that_cannot_be_read(tmp_path, monkeypatch):
+    def refuse(_):
+        raise tf.errors.UnavailableError(None, None, "no network")
+
+    monkeypatch.setattr(versions, "state", refuse)
+    source = idx_folders.make(tmp_path / "data")
+    chosen = [f"root={tmp_path}", "push.destination=gs://bucket/x", f"data.source={source}"]
+    assert runner.run(config.load("smoke", chosen, environment={})) == runner.FAILED
+    [result] = tmp_path.glob("logs/*/result.json")
+    assert json.loads(result.read_text())["reason"] == (
+        "push.destination gs://bucket/x cannot be read: no network"
     )

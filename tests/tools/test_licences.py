@@ -1,5 +1,7 @@
 import importlib.metadata
+import sysconfig
 from email.message import Message
+from pathlib import Path
 
 import pytest
 
@@ -42,6 +44,8 @@ def test_admitted(licence):
         "CC-BY-NC-4.0",
         "Other/Proprietary License",
         "Submit a licence",
+        "MIT, GPL-3.0",
+        "BSD and GNU Lesser General Public License",
     ],
 )
 def test_not_admitted(licence):
@@ -87,9 +91,15 @@ def test_every_installed_package_is_admitted(capsys):
     assert "tensorflow" in printed and " 0 with a licence not admitted" in printed
 
 
-def test_all_packages_are_looked_at():
-    names = {package.name for package in licences.installed()}
-    assert names == {found.metadata["Name"] for found in importlib.metadata.distributions()}
+def test_all_packages_of_the_environment_are_looked_at_and_no_others(monkeypatch, tmp_path):
+    vendored = tmp_path / "vendored-1.dist-info"
+    vendored.mkdir()
+    (vendored / "METADATA").write_text("Name: vendored\nVersion: 1\nLicense: GPL-3.0\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    assert importlib.metadata.version("vendored") == "1"
+    found = licences.installed()
+    assert "vendored" not in {package.name for package in found}
+    assert len(found) == len(list(Path(sysconfig.get_path("purelib")).glob("*.dist-info")))
 
 
 def test_a_package_that_is_not_admitted_is_named(monkeypatch, capsys):

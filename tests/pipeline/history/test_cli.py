@@ -136,7 +136,7 @@ def test_two_runs_beside_each_other(run):
 def test_a_run_without_numbers_can_be_compared_too(run):
     output = run("compare", "20251130T14", "20251130T12").output
     assert "The settings are the same." in output
-    assert "Trainer          interrupted" not in output
+    assert "Trainer          interrupted  failed" in output
     assert "class " not in output
 
 

@@ -1,11 +1,10 @@
 import hashlib
-import json
 import os
 import shutil
 
 import pytest
 
-from pipeline import lock
+from pipeline import changes, config, gc, lock
 from pipeline.history.problem import HistoryError
 from pipeline.history.runs import History
 from tests.support import histories
@@ -47,6 +46,19 @@ def test_the_newest_is_running_as_long_as_its_process_lives(root, tmp_path):
         assert [run.verdict for run in history.runs(2)] == ["running", "interrupted"]
         assert history.find("last").seconds > 0
     assert History(str(copy)).find("last").verdict == "killed"
+
+
+def test_what_gc_cancels_is_no_other_end(root, names, tmp_path, capsys):
+    copy = shutil.copytree(root, tmp_path / "runs")
+    places = [f"root={copy}", f"push.destination={tmp_path}/serving"]
+    assert gc.collect(config.load(None, places, {}), dry_run=False) == gc.OK
+    assert "Canceled execution" in capsys.readouterr().out
+    run = History(str(copy)).find(names.killed)
+    evaluator = run.executions["Evaluator"]
+    assert (evaluator.state, evaluator.seconds) == ("canceled", None)
+    assert (run.verdict, run.stopped_in) == ("killed", "Evaluator")
+    assert (run.state_of("Evaluator"), run.state_of("Trainer")) == ("killed", "done")
+    assert run.state_of("Pusher") is None
 
 
 def test_a_run_is_found_by_the_beginning_of_its_name(history, names):
@@ -107,7 +119,11 @@ def test_the_evaluation_is_found_through_the_cache(history, names):
     ("file", "text"),
     [
         ("logs/{}/result.json", "{"),
+        ("logs/{}/result.json", "[1]"),
+        ("logs/{}/result.json", '{"seconds": 3.0}'),
         ("logs/{}/settings.yaml", "a: ["),
+        ("logs/{}/settings.yaml", "text"),
+        ("logs/{}/settings.yaml", "\udcff"),
         ("artifacts/Evaluator/evaluation/5/evaluation.json", "{}"),
     ],
 )
@@ -116,10 +132,10 @@ def test_a_damaged_file_is_named(root, names, tmp_path, file, text):
     copy = shutil.copytree(root, tmp_path / "runs")
     path = (root if file.startswith("artifacts") else copy) / file.format(names.pushed)
     whole = path.read_text()
-    path.write_text(text)
+    path.write_text(text, errors="surrogateescape")
     try:
         run = History(str(copy)).find(names.pushed)
         with pytest.raises(HistoryError, match=rf"{path.name} is damaged"):
-            json.dumps([run.result, run.settings, run.evaluation])
+            list(changes.flat(run.settings)), run.verdict, run.evaluation
     finally:
         path.write_text(whole)

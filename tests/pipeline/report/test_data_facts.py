@@ -72,5 +72,13 @@ def test_a_run_before_that_stopped_early_or_did_not_name_its_classes_is_not_comp
         assert data_facts.drift(record("now")) is None
 
 
+def test_a_run_before_whose_record_is_damaged_is_not_compared(tmp_path):
+    for name in ("20260101T030405006Z", "20260201T030405006Z"):
+        folder = tmp_path / "logs" / name
+        folder.mkdir(parents=True)
+        (folder / "result.json").write_text('{"verdict": "pushed"}')
+    assert data_facts.drift(Record(folder, "", {}, {})) is None
+
+
 def test_the_first_run_has_nothing_to_be_compared_with(tmp_path):
     assert data_facts.drift(Record(tmp_path / "logs" / "now", "", {}, {})) is None

@@ -125,6 +125,35 @@ def test_a_run_that_ml_metadata_does_not_know_is_refused(root):
         runs.load(root / "logs" / FIRST)
 
 
+def test_a_damaged_result_does_not_spoil_the_others(root):
+    for text in ("{", "[1]", "{}"):
+        (root / "logs" / SECOND / "result.json").write_text(text)
+        assert [folder.name for folder in runs.finished(root)] == [FIRST]
+
+
+def test_reading_makes_no_metadata_store(root):
+    assert runs.load_record(root / "logs" / FIRST).nodes == {}
+    assert not (root / "metadata.sqlite").exists()
+
+
+@pytest.mark.parametrize(
+    ("file", "content"),
+    [
+        ("settings.yaml", b""),
+        ("settings.yaml", b"a: ["),
+        ("settings.yaml", b"\xff"),
+        ("../../metadata.sqlite", b"this is no database"),
+    ],
+)
+def test_a_damaged_record_is_named_and_stays_as_it_is(root, file, content):
+    folder = root / "logs" / FIRST
+    path = (folder / file).resolve()
+    path.write_bytes(content)
+    with pytest.raises(RunError, match=f"{path} cannot be read"):
+        runs.load(folder)
+    assert path.read_bytes() == content
+
+
 def test_a_result_of_another_version_is_refused(tmp_path):
     nodes = {"Make": {"state": "done", "seconds": 1.0}}
     folder = folder_of(tmp_path, FIRST, {**RESULT, "nodes": nodes})

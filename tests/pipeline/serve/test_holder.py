@@ -5,6 +5,7 @@ import shutil
 
 import numpy as np
 import pytest
+import tensorflow as tf
 
 from components import labels, metrics, publishing, versions
 from pipeline.serve.holder import Holder
@@ -31,6 +32,19 @@ def test_outputs(pushed):
     assert probabilities.dtype == np.float32
     assert probabilities.shape == (2, 10)
     assert classes.dtype == np.int64
+
+
+@pytest.mark.parametrize(
+    "error",
+    [PermissionError("Permission denied"), tf.errors.UnavailableError(None, None, "no network")],
+)
+def test_a_destination_that_cannot_be_read(monkeypatch, error):
+    def refuse(_):
+        raise error
+
+    monkeypatch.setattr(versions, "current", refuse)
+    with pytest.raises(ModelError, match=f"gs://bucket/x cannot be read: .*{error}"):
+        Holder("gs://bucket/x")
 
 
 def test_a_new_version_takes_over_and_who_holds_the_old_one_keeps_it(pushed, confused):
@@ -135,9 +149,10 @@ def evaluated(model, folder, text=None):
     return str(folder)
 
 
-def test_a_model_without_the_signature_that_is_asked_is_refused(tmp_path):
+@pytest.mark.parametrize("name", ["png", "image"])
+def test_a_model_without_the_signature_that_is_asked_is_refused(tmp_path, name):
     model = saved_models.BrightRow()
-    model.signatures = lambda: {"png": model.png}
+    model.signatures = lambda: {name: model.png}
     folder = saved_models.save(model, str(tmp_path / "model"))
     labels.write(folder, "0123456789")
     publishing.publish(folder, str(tmp_path / "to"))
