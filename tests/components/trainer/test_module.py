@@ -57,9 +57,13 @@ def interrupting(number, monkeypatch, epoch):
         if ended.number == epoch:
             os.kill(os.getpid(), number)
 
-    with monkeypatch.context() as patch:
-        patch.setattr(actions, "log_progress", log_and_interrupt)
-        yield
+    before = signal.signal(number, signal.default_int_handler)  # In the background: ignored.
+    try:
+        with monkeypatch.context() as patch:
+            patch.setattr(actions, "log_progress", log_and_interrupt)
+            yield
+    finally:
+        signal.signal(number, before)
 
 
 def test_nothing_is_left_of_a_run_that_ended(folder, whole):
