@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path, PurePath
@@ -17,6 +18,9 @@ from pipeline.config import Settings
 from pipeline.diagnosis import machine
 
 OK, FAILED = 0, 1
+
+# A training that was killed is usually gone on with at once; its settings may have changed since.
+_KEEP_CHECKPOINTS_DAYS = 30
 
 _ACTIVE = (metadata_store_pb2.Execution.NEW, metadata_store_pb2.Execution.RUNNING)
 
@@ -103,8 +107,16 @@ def _in_root(root: Path, store: ml_metadata.MetadataStore) -> Iterator[Garbage]:
             yield from _unless_empty(folder, "no run can use it")
     for folder in sorted(artifacts.glob("*/.system/*/*")):
         yield from _unless_empty(folder, "a node's working folder")
+    for folder in sorted(root.glob("checkpoints/*")):
+        if _days_since_changed(folder) > _KEEP_CHECKPOINTS_DAYS:
+            yield Garbage(folder, f"no run went on from it for {_KEEP_CHECKPOINTS_DAYS} days")
     for file in sorted(root.glob("logs/*/.*.unfinished")):
         yield Garbage(file, "a file that was not written to its end")
+
+
+def _days_since_changed(folder: Path) -> float:
+    newest = max(path.stat().st_mtime for path in (folder, *folder.rglob("*")))
+    return (time.time() - newest) / 86_400
 
 
 def _at_destination(destination: str) -> Iterator[Garbage]:

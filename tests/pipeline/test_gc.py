@@ -5,6 +5,7 @@ import fcntl
 import os
 import shutil
 import sqlite3
+import time
 
 import pytest
 from typer.testing import CliRunner
@@ -127,6 +128,19 @@ def test_what_is_not_of_a_run_stays(root):
     version.mkdir()
     assert gc.collect(settings(root), dry_run=False) == gc.OK
     assert note.exists() and version.exists()
+
+
+def test_checkpoints_go_when_nobody_has_gone_on_from_them_for_a_month(root, capsys):
+    now = time.time()
+    for name, days in (("new", 29), ("old", 31)):
+        file = root / "checkpoints" / name / "step-000000007" / "state.index"
+        file.parent.mkdir(parents=True)
+        file.write_bytes(bytes(300))
+        for path in (file, file.parent, file.parents[1]):
+            os.utime(path, (now - 86_400 * days,) * 2)
+    assert gc.collect(settings(root), dry_run=False) == gc.OK
+    assert "Removed checkpoints/old (300 bytes): no run went on" in capsys.readouterr().out
+    assert {path.name for path in (root / "checkpoints").iterdir()} == {"new"}
 
 
 def test_never_beside_a_run(root, capsys):
