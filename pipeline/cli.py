@@ -90,19 +90,13 @@ def drift(
 
 
 @app.command()
-def report(
-    name: Annotated[
-        str, typer.Argument(metavar="RUN", help="The beginning of a run's name, or last.")
-    ] = "last",
-    config: Config = None,
-    overrides: Set = None,
-) -> None:
+def report(run: history.RunName = "last", config: Config = None, overrides: Set = None) -> None:
     """Make the report of a finished run anew, and print its path."""
     root = Path(settings_of(config, overrides).root)
     from pipeline.report import page, runs
 
     try:
-        path = page.write(runs.find(root, name))
+        path = page.write(runs.find(root, run))
     except runs.RunError as error:
         raise usage_error(error) from None
     typer.echo(path)

@@ -120,12 +120,9 @@ class Settings(Section):
     def _no_secrets(self) -> "Settings":
         # They are printed, logged, kept with each run and compiled into files.
         for name, value in _texts(self.model_dump()):
-            signed = name == "data.source" and urls.has_query(value)
-            if signed or urls.has_credentials(value):
-                raise ValueError(
-                    f"{name} must not hold a user name, a password or a query, got "
-                    f"{urls.mask(value)}; a user name and password go into .netrc"
-                )
+            problem = urls.problem(name, value, may_have_query=name != "data.source")
+            if problem:
+                raise ValueError(problem)
         return self
 
     @field_validator("name")

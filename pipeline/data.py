@@ -142,11 +142,8 @@ def _is_whole(path: Path, digest: str) -> bool:
 
 
 def _download(url: str, directory: Path, sha256: Mapping[str, str], facts: Facts) -> Path:
-    if urls.has_credentials(url) or urls.has_query(url):
-        raise DataError(
-            f"data.source must not hold a user name, a password or a query, got {urls.mask(url)}; "
-            "a user name and password go into .netrc"
-        )
+    if problem := urls.problem("data.source", url, may_have_query=False):
+        raise DataError(problem)
     parts = urlsplit(url)
     if parts.scheme not in ("http", "https") or not parts.netloc:
         raise DataError(

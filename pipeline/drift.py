@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from components import mnist_files
+from components import idx, mnist_files
 from pipeline import data
 from pipeline.data_settings import DataSettings
 from schemas import data_sets
@@ -61,7 +61,7 @@ def drift(reference: str, other: str, settings: DataSettings, as_json: bool) -> 
         json.dump(report | {"drifted": drifted, "distances": rows}, sys.stdout, indent=2)
         sys.stdout.write("\n")
     else:
-        _print(folders, both, distances)
+        _print(folders, distances)
     return DRIFTED if drifted else OK
 
 
@@ -86,16 +86,16 @@ def _fetch(source: str, facts: Facts, settings: DataSettings) -> str:
     )
 
 
-def _print(folders: Sequence[str], both: Sequence[Facts], distances: Sequence["Distance"]) -> None:
+def _print(folders: Sequence[str], distances: Sequence["Distance"]) -> None:
     console = Console(highlight=False, markup=False)
     sizes = []
-    for title, folder, facts in zip(("reference", "other"), folders, both, strict=True):
-        found = mnist_files.check(folder, facts.labels)
-        sizes += [found.train_examples, found.test_examples]
-        console.print(
-            f"{title:<9} {folder}: {found.train_examples:,} train, {found.test_examples:,} test",
-            soft_wrap=True,
+    for title, folder in zip(("reference", "other"), folders, strict=True):
+        files = mnist_files.find(folder)
+        train, test = (
+            idx.read_header(path).shape[0] for path in (files.train_labels, files.test_labels)
         )
+        sizes += [train, test]
+        console.print(f"{title:<9} {folder}: {train:,} train, {test:,} test", soft_wrap=True)
     table = Table(box=None, padding=(0, 2, 0, 0))
     for title in ("split", "feature", "distance", "threshold", "verdict"):
         table.add_column(title, justify="right" if title in ("distance", "threshold") else "left")

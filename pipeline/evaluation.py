@@ -63,12 +63,6 @@ def eval_config(
     )
 
 
-def count_classes(config: config_pb2.EvalConfig) -> int:
-    """The number of classes that `eval_config` was asked for."""
-    _, by_class = config.metrics_specs[0].metrics[0].per_slice_thresholds
-    return len(by_class.slicing_specs)
-
-
 def class_slice(label: int) -> config_pb2.SlicingSpec:
     """The slice of the examples of one class."""
     return config_pb2.SlicingSpec(feature_values={mnist.LABEL: str(label)})

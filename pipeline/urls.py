@@ -18,6 +18,22 @@ def has_query(text: str) -> bool:
     return _QUERY.search(text) is not None
 
 
+def problem(name: str, text: str, *, may_have_query: bool) -> str | None:
+    """Why a setting must not hold a text; None when it may.
+
+    Args:
+      name: Of the setting.
+      text: Its value, or a part of it.
+      may_have_query: Whether an address in it may have a query or a fragment.
+    """
+    if has_credentials(text) or (not may_have_query and has_query(text)):
+        return (
+            f"{name} must not hold a user name, a password or a query, got {mask(text)}; "
+            "a user name and password go into .netrc"
+        )
+    return None
+
+
 def mask(text: str) -> str:
     """The text with `***` for user names, passwords, queries and fragments of addresses."""
     return _QUERY.sub(r"\1***", _CREDENTIALS.sub(r"\1***@", text))

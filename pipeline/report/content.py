@@ -1,6 +1,5 @@
 """Everything that the report says, gathered from a finished run."""
 
-import json
 import os
 import shlex
 from dataclasses import dataclass
@@ -14,7 +13,7 @@ from components import baseline, evaluator, labels
 from components.metrics import Metrics
 from components.trainer import actions
 from components.trainer.actions import Epoch
-from pipeline import changes
+from pipeline import changes, headlines
 from pipeline.report import data_facts, predictions, provenance, runs, tables
 from pipeline.report.data_facts import Counts, Drift
 from pipeline.report.measures import Calibration, PairedTest, Share
@@ -120,7 +119,7 @@ def gather(folder: Path) -> Content:
         mistakes=tuple(predictions.worst_mistakes(answers, examples, names, WORST)),
         counts=data_facts.class_counts(run),
         anomalies=tuple(data_facts.anomalies(run)),
-        warnings=tuple(json.loads(run.output("DataGate", "report").read())["warnings"]),
+        warnings=tuple(headlines.data_warnings(run.nodes["DataGate"].outputs)),
         drift=data_facts.drift(run),
         nodes=tables.nodes(run.result.nodes),
         provenance=provenance.facts(run),
