@@ -81,7 +81,12 @@ def die() -> None:
 
 
 def writing(node: str) -> None:
-    """Dies as soon as the node has written something, and at the latest when it is through."""
+    """Dies as soon as the node has written something.
+
+    At the latest it dies when it is through, and the Pusher before it publishes: its output is
+    small, and the thread that looks for it may come too late.
+    """
+    from components import publishing
     from tfx.orchestration.portable.beam_executor_operator import BeamExecutorOperator
     from tfx.orchestration.portable.python_executor_operator import PythonExecutorOperator
 
@@ -98,13 +103,18 @@ def writing(node: str) -> None:
 
     for operator in (PythonExecutorOperator, BeamExecutorOperator):
         operator.run_executor = watched(operator.run_executor)
+    if node == "Pusher":
+        publishing.publish = lambda *_, **__: die()
 
 
 def renaming(_: str) -> None:
     """Dies when the version has been copied and is about to get its name."""
-    from components import publishing
+    rename = os.rename
 
-    publishing.os.rename = lambda *_: die()
+    def rename_or_die(source: str, target: str) -> None:
+        die() if os.path.basename(source).startswith(".unfinished-") else rename(source, target)
+
+    os.rename = rename_or_die
 
 
 def publishing(node: str) -> None:
