@@ -23,6 +23,7 @@ BENCHMARKS = {
     "startup": ("Start-up", []),
     "inputs": ("Input pipeline", []),
     "loop": ("Training", []),
+    "replicas": ("Several replicas", []),
     "optimizers": ("Cost of an optimizer's step", ["--cost"]),
     "checkpoints": ("Cost of checkpoints", []),
     "serve": ("Serving", []),

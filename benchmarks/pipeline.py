@@ -2,7 +2,8 @@
 
     python -m benchmarks.pipeline [--repeats 1]
 
-Prints a Markdown table. Each repetition runs ours and the example one after the other.
+Prints Markdown tables: the whole runs, and where the time goes. Each repetition runs ours and
+the example one after the other.
 """
 
 import ensurepip
@@ -29,13 +30,17 @@ def main(
 ) -> None:
     """Measures ours and TFX's example, cold, in pairs."""
     ours, cached, smoke, theirs, accuracies = [], [], [], [], []
+    our_nodes: list[dict[str, float]] = []
+    their_nodes: list[dict[str, float]] = []
     with tempfile.TemporaryDirectory() as folder:
         data = _write_example_data(Path(folder)) if example else None
         for number in range(repeats):
             work = Path(folder) / f"run{number}"
             with console.status(f"pair {number + 1} of {repeats}: ours, cold"):
                 ours.append(_run_ours(work))
-                accuracies.append(_accuracy(work))
+                result = _result(work)
+                accuracies.append(result["accuracy"])
+                our_nodes.append({k: node["seconds"] for k, node in result["nodes"].items()})
             with console.status(f"pair {number + 1} of {repeats}: ours, again"):
                 _run_ours(work)  # The first rerun compares with the model just pushed.
                 cached.append(_run_ours(work))
@@ -43,7 +48,9 @@ def main(
                 smoke.append(_run_ours(Path(folder) / f"smoke{number}", "smoke"))
             if data:
                 with console.status(f"pair {number + 1} of {repeats}: TFX's example, cold"):
-                    theirs.append(_run_example(Path(folder) / f"example{number}", data))
+                    home = Path(folder) / f"example{number}"
+                    theirs.append(_run_example(home, data))
+                    their_nodes.append(_executions(home))
     print(f"{machine()}; medians of {repeats}\n")
     print("| | wall, s | user CPU, s | peak memory, GiB |\n|---|---|---|---|")
     _row("this pipeline, cold, 70,000 images", ours)
@@ -52,6 +59,17 @@ def main(
     if theirs:
         _row("TFX's MNIST example, cold", theirs)
     print(f"\ntest accuracy: {', '.join(f'{value:.2%}' for value in accuracies)}")
+    if theirs:
+        _ratio(
+            "wall time",
+            [a.wall_seconds / b.wall_seconds for a, b in zip(ours, theirs, strict=True)],
+        )
+        _ratio(
+            "user CPU", [a.user_seconds / b.user_seconds for a, b in zip(ours, theirs, strict=True)]
+        )
+    _nodes("this pipeline", our_nodes, ours)
+    if theirs:
+        _nodes("TFX's example", their_nodes, theirs)
 
 
 def _run_ours(work: Path, config: str = "local") -> Usage:
@@ -60,9 +78,9 @@ def _run_ours(work: Path, config: str = "local") -> Usage:
     return measure([sys.executable, "-m", "pipeline", "run", "--config", config, *flags])
 
 
-def _accuracy(work: Path) -> float:
+def _result(work: Path) -> dict:
     [result] = (work / "runs" / "logs").glob("*/result.json")
-    return json.loads(result.read_text())["accuracy"]
+    return json.loads(result.read_text())
 
 
 def _write_example_data(folder: Path) -> Path:
@@ -103,6 +121,40 @@ def _run_example(home: Path, data: Path) -> Usage:
         [sys.executable, "-m", "tfx.examples.mnist.mnist_pipeline_native_keras"],
         {"HOME": str(home), "PYTHONPATH": str(pip)},
     )
+
+
+def _executions(home: Path) -> dict[str, float]:
+    """Seconds from the start to the end of each node of the example, from ML Metadata."""
+    import ml_metadata
+    from ml_metadata.proto import metadata_store_pb2
+
+    [file] = (home / "tfx" / "metadata").rglob("*.db")
+    config = metadata_store_pb2.ConnectionConfig()
+    config.sqlite.filename_uri = str(file)
+    store = ml_metadata.MetadataStore(config)
+    types = {each.id: each.name.rpartition(".")[2] for each in store.get_execution_types()}
+    return {
+        types[each.type_id]: (each.last_update_time_since_epoch - each.create_time_since_epoch)
+        / 1000
+        for each in store.get_executions()
+    }
+
+
+def _ratio(what: str, ratios: list[float]) -> None:
+    print(
+        f"\n{what} of ours, as a share of the example's: {statistics.median(ratios):.2f} "
+        f"({min(ratios):.2f} to {max(ratios):.2f})"
+    )
+
+
+def _nodes(name: str, runs: list[dict[str, float]], usages: list[Usage]) -> None:
+    """Where the wall time goes; what is left is imports, building the pipeline and the report."""
+    seconds = {node: statistics.median(run[node] for run in runs) for node in runs[0]}
+    rest = [usage.wall_seconds - sum(run.values()) for usage, run in zip(usages, runs, strict=True)]
+    print(f"\n| {name}: node | s |\n|---|---|")
+    for node, value in seconds.items():
+        print(f"| {node} | {value:.1f} |")
+    print(f"| start, end and between | {statistics.median(rest):.1f} |")
 
 
 def _row(name: str, usages: list[Usage]) -> None:
