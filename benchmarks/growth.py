@@ -9,7 +9,7 @@ shards. All splits grow alike. Each size is a cold run in a process of its own, 
 import json
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -42,8 +42,8 @@ def main(
             write(Path(folder) / "data", number)
             results[number] = _run(Path(folder), number, epochs)
     print(f"{machine()}; a run for each\n")
-    print(_table("seconds", "s", {n: _seconds(results[n]) for n in numbers}))
-    print(_table("peak memory", "MiB", {n: _memory(results[n]) for n in numbers}))
+    print(_seconds_table({n: _of(results[n], "seconds") for n in numbers}), end="\n\n")
+    print(_memory_table({n: _of(results[n], "peak_memory") for n in numbers}), end="\n\n")
     accuracies = (f"{n}x {results[n]['accuracy']:.2%}" for n in numbers)
     print(f"test accuracy: {', '.join(accuracies)}")
 
@@ -97,7 +97,7 @@ def _moved(images: np.ndarray, copy: int) -> np.ndarray:
 
 
 def _run(folder: Path, number: int, epochs: int) -> dict:
-    """Runs the pipeline; gives what its `result.json` says, and `process`: its peak in bytes."""
+    """Runs the pipeline; gives its `result.json`, and the process's own `peak_memory` in bytes."""
     settings = {
         "root": folder / "runs",
         "push.destination": folder / "serving",
@@ -111,34 +111,50 @@ def _run(folder: Path, number: int, epochs: int) -> dict:
     flags = [flag for key, value in settings.items() for flag in ("--set", f"{key}={value}")]
     usage = measure([sys.executable, "-m", "pipeline", "run", *flags])
     [path] = (folder / "runs" / "logs").glob("*/result.json")
-    return {**json.loads(path.read_text()), "process": usage.peak_bytes}
+    return {**json.loads(path.read_text()), "peak_memory": usage.peak_bytes}
 
 
-def _seconds(result: dict) -> dict[str, float]:
-    nodes = {name: node["seconds"] for name, node in result["nodes"].items()}
-    return {**nodes, "all": result["seconds"]}
+def _of(result: dict, key: str) -> dict[str, float]:
+    """What `result.json` says of each node under `key`, and of them all."""
+    return {**{name: node[key] for name, node in result["nodes"].items()}, "all": result[key]}
 
 
-def _memory(result: dict) -> dict[str, float]:
-    nodes = {name: node["peak_memory"] / 2**20 for name, node in result["nodes"].items()}
-    return {**nodes, "all": result["process"] / 2**20}
+def _seconds_table(columns: dict[int, dict[str, float]]) -> str:
+    growth = max(columns) / min(columns)
+    return _table("seconds", ", per example", columns, lambda value: f"{value:.1f}", growth)
 
 
-def _table(title: str, unit: str, columns: dict[int, dict[str, float]]) -> str:
-    """A row for each node; the last column is the largest size's value by the least one's."""
-    least, *_, most = columns if len(columns) > 1 else [*columns, *columns]
-    heads = [f"{number}x, {unit}" for number in columns]
+def _memory_table(columns: dict[int, dict[str, float]]) -> str:
+    return _table("peak memory, MiB", "", columns, lambda value: f"{value / 2**20:,.0f}")
+
+
+def _table(
+    title: str,
+    remark: str,
+    columns: dict[int, dict[str, float]],
+    show: Callable[[float], str],
+    growth: float = 1,
+) -> str:
+    """Markdown with a row for each node.
+
+    Args:
+      title: Of the first column.
+      remark: On the last column.
+      columns: By size, the values by node.
+      show: How a value is written.
+      growth: What the last column, the largest size's value by the least one's, is divided by.
+    """
+    least, most = min(columns), max(columns)
+    heads = " | ".join(f"{number}x" for number in columns)
     lines = [
-        f"| {title} | {' | '.join(heads)} | {most}x / {least}x |",
+        f"| {title} | {heads} | {most}x / {least}x{remark} |",
         f"|---|{'---:|' * (len(columns) + 1)}",
     ]
-    for name in columns[least]:
-        values = [columns[number][name] for number in columns]
-        ratio = columns[most][name] / max(columns[least][name], 0.01)
-        digits = 1 if unit == "s" else 0
-        cells = [f"{value:,.{digits}f}" for value in values]
-        lines.append(f"| {name} | {' | '.join(cells)} | {ratio:.2f} |")
-    return "\n".join([*lines, ""])
+    for name, first in columns[least].items():
+        cells = " | ".join(show(values[name]) for values in columns.values())
+        ratio = f"{columns[most][name] / first / growth:.2f}" if first else ""
+        lines.append(f"| {name} | {cells} | {ratio} |")
+    return "\n".join(lines)
 
 
 if __name__ == "__main__":
