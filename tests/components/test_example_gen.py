@@ -1,8 +1,10 @@
+import gzip
 import hashlib
 import io
 import json
 import pickle
 import sys
+import tracemalloc
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +13,7 @@ import tensorflow as tf
 from tfx.dsl.components.base import base_driver
 from tfx.types import artifact_utils, standard_artifacts
 
-from components import example_gen, example_shards, idx, mnist_files, splits
+from components import example_gen, example_shards, idx, label_noise, mnist_files, splits
 from components.example_gen import Executor, MnistExampleGen
 from components.idx import IdxError
 from components.mnist_names import Pair
@@ -303,6 +305,27 @@ def test_reading_holds_little_of_a_file(tmp_path, monkeypatch):
     work = work_on(folder, str(tmp_path / "x.gz"), np.arange(0, 20_000, 3))
     example_gen.write_shards(work)
     assert 784 < largest <= 1 << 20
+
+
+def test_memory_does_not_grow_with_the_images(tmp_path, monkeypatch):
+    """From the check to the last shard, on 75 MiB of images in a few gzipped bytes."""
+    monkeypatch.setattr(label_noise, "_POOL", 1_000)
+    count = 100_000
+    folder = idx_folders.make(tmp_path / "idx", suffix=".gz")
+    images = np.zeros((count, mnist.HEIGHT, mnist.WIDTH), np.uint8)
+    images[::1_000] = 1
+    with gzip.open(folder / f"{TRAIN_IMAGES}.gz", "wb", compresslevel=1) as file:
+        file.write(idx.Header(images.dtype, images.shape).pack() + images.tobytes())
+    size = images.nbytes
+    del images
+    idx.write(
+        folder / f"{TRAIN_LABELS}.gz", np.arange(count, dtype=np.uint32).astype(np.uint8) % 10
+    )
+    tracemalloc.start()
+    generate(folder, tmp_path / "out", eval_examples=1_000, train_limit=2_000)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 20 << 20 < size / 3
 
 
 def test_the_fingerprints_of_content_and_code_are_part_of_the_cache_key():
