@@ -20,10 +20,28 @@ _SHARDS_PER_WORKER = 2
 
 @dataclass(frozen=True)
 class Source:
-    """Examples to read: those at `rows` (int64, increasing) of a pair of IDX files."""
+    """Examples to read from a pair of IDX files.
+
+    Attributes:
+      pair: The files.
+      wanted: A bit for each example, as `np.packbits` has them. It travels with the job to the
+        workers, and positions would take sixty times as much room there.
+    """
 
     pair: Pair
-    rows: np.ndarray
+    wanted: bytes
+
+    @classmethod
+    def at(cls, pair: Pair, rows: np.ndarray) -> "Source":
+        """The examples at some positions."""
+        wanted = np.zeros(rows.max() + 1, bool)
+        wanted[rows] = True
+        return cls(pair, np.packbits(wanted).tobytes())
+
+    @property
+    def rows(self) -> np.ndarray:
+        """Positions of the examples: int64, increasing."""
+        return np.flatnonzero(np.unpackbits(np.frombuffer(self.wanted, np.uint8)))
 
 
 @dataclass(frozen=True)
@@ -75,7 +93,7 @@ def plan(
     work = []
     for first, last in itertools.pairwise(_bounds(homes)):
         mine = np.concatenate(parts[first:last])
-        sources = tuple(Source(pairs[n], own) for n, own in mnist_files.divide(mine, sizes))
+        sources = tuple(Source.at(pairs[n], own) for n, own in mnist_files.divide(mine, sizes))
         shards = tuple(
             # The name that TFX's own ExampleGens give.
             Shard(

@@ -147,7 +147,7 @@ def test_a_data_set_in_shards_gives_the_same_bytes(folder, tmp_path, monkeypatch
 def work_on(folder, output, rows) -> example_shards.Work:
     pair = Pair(str(folder / TRAIN_IMAGES), str(folder / TRAIN_LABELS))
     shards = (example_shards.Shard(output, len(rows)),)
-    return example_shards.Work((example_shards.Source(pair, rows),), shards)
+    return example_shards.Work((example_shards.Source.at(pair, rows),), shards)
 
 
 def test_a_worker_that_comes_second_writes_the_same(folder, tmp_path):

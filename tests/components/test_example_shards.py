@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from components import example_shards
-from components.example_shards import Shard
+from components.example_shards import Shard, Source
 from components.mnist_names import Pair
 
 
@@ -83,8 +83,15 @@ def test_little_is_read_twice(size):
     assert len(work) >= min(len(sizes), 3_000 // 50)
 
 
-def test_work_travels_to_another_process():
-    [work] = plan([100], range(100))
-    again = pickle.loads(pickle.dumps(work))
-    assert again.shards == work.shards
-    assert again.sources[0].rows.tolist() == work.sources[0].rows.tolist()
+@pytest.mark.parametrize("rows", [[0], [7], [8], [0, 1, 2], [3, 500, 501], range(1_000)], ids=str)
+def test_a_source_has_its_rows(rows):
+    source = Source.at(Pair("images", "labels"), np.array(rows))
+    assert source.rows.dtype == np.int64 and source.rows.tolist() == list(rows)
+
+
+def test_work_travels_to_another_process_and_is_small(monkeypatch):
+    monkeypatch.setattr(example_shards, "EXAMPLES_PER_SHARD", 5_000)
+    work = plan([60_000], np.flatnonzero(np.arange(60_000) % 12))
+    sent = pickle.dumps(work)
+    assert pickle.loads(sent) == work
+    assert len(sent) < 9_000
