@@ -96,6 +96,11 @@ def load(files: str | Sequence[str], memory_bytes: int | None = None) -> Example
     }
 
 
+def take(values: np.ndarray | ImageFile, rows: np.ndarray) -> np.ndarray:
+    """What is at `rows` of images or labels, in memory or in a file."""
+    return values.take(rows) if isinstance(values, ImageFile) else values[rows]
+
+
 def training(examples: Examples, batch_size: int, *, seed: int, start: int = 0) -> tf.data.Dataset:
     """Batches for training, shuffled anew in each pass, without end.
 
