@@ -29,6 +29,7 @@ BENCHMARKS = {
     "serve": ("Serving", []),
     "kubeflow": ("Kubeflow Pipelines and Vertex AI", []),
     "pipeline": ("The whole pipeline", ["--repeats", "3"]),
+    "growth": ("More data", []),
 }
 PACKAGES = ("tfx", "tensorflow", "keras", "apache-beam", "numpy")
 RESULTS = Path("benchmarks/RESULTS.md")

@@ -9,7 +9,7 @@ OUT/optimizers.png. The second prints what a step costs, measured in pairs with 
 
 import statistics
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
@@ -22,7 +22,8 @@ import typer
 from rich.console import Console
 
 from benchmarks.process import machine
-from components import idx, mnist_files, splits
+from components import mnist_files, splits
+from components.mnist_names import Pair
 from components.trainer import inputs, models, optimizers
 from components.trainer.loop import TrainingLoop
 from components.trainer.optimizers.base import evaluation_weights
@@ -116,15 +117,16 @@ def load() -> tuple[inputs.Examples, inputs.Examples]:
     """The train and the test split of the pipeline."""
     settings = DataSettings()
     files = mnist_files.find(data.fetch(settings))
-    train = _examples(files.train_images, files.train_labels)
-    test = _examples(files.test_images, files.test_labels)
+    train = _examples(files.train)
+    test = _examples(files.test)
     sizes = len(train[mnist.LABEL]), len(test[mnist.LABEL])
     rows = splits.choose(*sizes, eval_examples=settings.eval_examples).train
     return {name: values[rows] for name, values in train.items()}, test
 
 
-def _examples(images: str, labels: str) -> inputs.Examples:
-    return {mnist.IMAGE: idx.read(images), mnist.LABEL: idx.read(labels).astype("int64")}
+def _examples(pairs: Sequence[Pair]) -> inputs.Examples:
+    images = np.concatenate(list(mnist_files.read_images(pairs)))
+    return {mnist.IMAGE: images, mnist.LABEL: mnist_files.read_labels(pairs)}
 
 
 def prepare(

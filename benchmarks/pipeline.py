@@ -92,11 +92,10 @@ def _write_example_data(folder: Path) -> Path:
     from pipeline.data_settings import DataSettings
 
     files = mnist_files.find(str(data.fetch(DataSettings())))
-    pairs = [(files.train_images, files.train_labels), (files.test_images, files.test_labels)]
     target = folder / "example.tfrecord"
     with tf.io.TFRecordWriter(str(target)) as writer:
-        for images, labels in pairs:
-            for image, label in zip(idx.read(images), idx.read(labels), strict=True):
+        for pair in (*files.train, *files.test):
+            for image, label in zip(idx.read(pair.images), idx.read(pair.labels), strict=True):
                 pixels = tf.train.FloatList(value=(image.ravel() / 255 - 0.5).tolist())
                 feature = {
                     "image_floats": tf.train.Feature(float_list=pixels),

@@ -5,10 +5,11 @@ hook, as Kubeflow Pipelines runs none; the fingerprint of the content takes its 
 key.
 """
 
+import itertools
 import json
 import os
 import uuid
-from dataclasses import dataclass
+from collections.abc import Iterable
 from typing import Any
 
 import apache_beam as beam
@@ -23,31 +24,14 @@ from tfx.proto import example_gen_pb2
 from tfx.types import artifact_utils, standard_artifacts
 from tfx.types.component_spec import ChannelParameter, ComponentSpec, ExecutionParameter
 
-from components import data_findings, data_quality, mnist_files, splits
+from components import data_findings, data_quality, example_shards, mnist_files, splits
+from components.example_shards import Work
 from components.idx import Storage
 from components.mnist_files import DataSet
 from schemas import mnist
 
-# A shard is written by one worker.
-EXAMPLES_PER_SHARD = 5_000
-
 # Much faster than zlib's default level, for a few per cent more bytes.
 _COMPRESSION = tf.io.TFRecordOptions(compression_type="GZIP", compression_level=2)
-
-
-@dataclass(frozen=True)
-class Shard:
-    """One file to write: the examples at `rows` (int64, increasing) of a pair of IDX files.
-
-    `first_label` becomes label 0, and images that are `transposed` are turned the right way.
-    """
-
-    images: str
-    labels: str
-    rows: np.ndarray
-    output: str
-    first_label: int = 0
-    transposed: bool = False
 
 
 class Executor(base_beam_executor.BaseBeamExecutor):
@@ -98,11 +82,11 @@ class Executor(base_beam_executor.BaseBeamExecutor):
 
         findings = data_quality.measure(data.files, storage())
         _write(os.path.join(examples.uri, data_findings.FILE), data_findings.as_json(findings))
-        transposed = bool(exec_properties["transposed"])
-        shards = _shards(data.files, chosen, examples, first_label, transposed)
+        work = _plan(data, chosen, examples, first_label, bool(exec_properties["transposed"]))
         with self._make_beam_pipeline() as pipeline:
-            _ = pipeline | "Shards" >> beam.Create(shards) | "Write" >> beam.Map(write_shard)
-        logging.info("wrote %d shards of examples to %s", len(shards), examples.uri)
+            _ = pipeline | "Work" >> beam.Create(work) | "Write" >> beam.Map(write_shards)
+        shards = sum(len(each.shards) for each in work)
+        logging.info("wrote %d shards of examples to %s", shards, examples.uri)
 
 
 class Spec(ComponentSpec):
@@ -124,7 +108,7 @@ class Spec(ComponentSpec):
 
 
 class MnistExampleGen(base_beam_component.BaseBeamComponent):
-    """Reads four IDX files in MNIST's format and writes the splits train, eval and test.
+    """Reads IDX files in MNIST's format and writes the splits train, eval and test.
 
     The test split is the test files; the train files give train and eval. Output key: `examples`.
     """
@@ -148,7 +132,7 @@ class MnistExampleGen(base_beam_component.BaseBeamComponent):
         """Makes the component.
 
         Args:
-          input_base: Folder of the four IDX files, local or `gs://...`.
+          input_base: Folder of the IDX files, whole or in shards, local or `gs://...`.
           fingerprint: `mnist_files.check(...).fingerprint` when the pipeline is made, so that the
             output is served from the cache exactly as long as the content stays the same. Empty
             where it cannot be known then; such a platform must not cache this node.
@@ -181,17 +165,27 @@ def storage() -> Storage:
     return Storage(_open, fileio.listdir, (OSError, tf.errors.OpError))
 
 
-def write_shard(shard: Shard) -> None:
-    """Writes one shard, under a temporary name first: a worker may die, or have a twin."""
-    fileio.makedirs(os.path.dirname(shard.output))
-    temporary = f"{shard.output}.{uuid.uuid4().hex}.unfinished"
+def write_shards(work: Work) -> None:
+    """Writes shards, reading each source once and holding about 2 MiB of it."""
+    examples = itertools.chain.from_iterable(
+        mnist_files.read_examples(source.pair, source.rows, storage()) for source in work.sources
+    )
+    for shard in work.shards:
+        records = (
+            _serialize(image.T if work.transposed else image, label - work.first_label)
+            for image, label in itertools.islice(examples, shard.examples)
+        )
+        _write_records(shard.path, records)
+
+
+def _write_records(path: str, records: Iterable[bytes]) -> None:
+    """Writes a TFRecord, under a temporary name first: a worker may die, or have a twin."""
+    fileio.makedirs(os.path.dirname(path))
+    temporary = f"{path}.{uuid.uuid4().hex}.unfinished"
     with tf.io.TFRecordWriter(temporary, _COMPRESSION) as writer:
-        for image, label in mnist_files.read_examples(
-            shard.images, shard.labels, shard.rows, storage()
-        ):
-            upright = image.T if shard.transposed else image
-            writer.write(_serialize(upright, label - shard.first_label))
-    fileio.rename(temporary, shard.output, overwrite=True)
+        for record in records:
+            writer.write(record)
+    fileio.rename(temporary, path, overwrite=True)
 
 
 def _write(path: str, values: dict) -> None:
@@ -209,25 +203,25 @@ def _check_fingerprint(data: DataSet, exec_properties: dict[str, Any]) -> None:
         )
 
 
-def _shards(
-    files: mnist_files.Files,
+def _plan(
+    data: DataSet,
     chosen: splits.Splits,
     examples: types.Artifact,
     first_label: int,
     transposed: bool,
-) -> list[Shard]:
-    train, test = (files.train_images, files.train_labels), (files.test_images, files.test_labels)
-    shards = []
-    for split, pair in zip(mnist.SPLITS, (train, train, test), strict=True):
-        rows = getattr(chosen, split)
-        folder = artifact_utils.get_split_uri([examples], split)
-        parts = np.array_split(rows, -(-len(rows) // EXAMPLES_PER_SHARD))
-        for number, part in enumerate(parts):
-            # The name that TFX's own ExampleGens give.
-            name = f"data_tfrecord-{number:05d}-of-{len(parts):05d}.gz"
-            path = os.path.join(folder, name)
-            shards.append(Shard(*pair, part, path, first_label, transposed))
-    return shards
+) -> list[Work]:
+    train, test = (data.files.train, data.train_sizes), (data.files.test, data.test_sizes)
+    work = []
+    for split, (pairs, sizes) in zip(mnist.SPLITS, (train, train, test), strict=True):
+        work += example_shards.plan(
+            pairs,
+            sizes,
+            getattr(chosen, split),
+            artifact_utils.get_split_uri([examples], split),
+            first_label=first_label,
+            transposed=transposed,
+        )
+    return work
 
 
 def _serialize(image: np.ndarray, label: int) -> bytes:

@@ -8,7 +8,6 @@ Files may be gzipped; their content says whether they are, not their name.
 
 import contextlib
 import gzip
-import hashlib
 import math
 import os
 import stat
@@ -107,6 +106,11 @@ class Header:
         """Bytes of the header."""
         return 4 + 4 * len(self.shape)
 
+    def pack(self) -> bytes:
+        """What a file begins with."""
+        code = next(c for c, name in _TYPES.items() if np.dtype(name) == self.dtype)
+        return struct.pack(f">HBB{len(self.shape)}I", 0, code, len(self.shape), *self.shape)
+
     def __str__(self) -> str:
         return f"{self.dtype.newbyteorder('=')} {list(self.shape)}"
 
@@ -131,11 +135,11 @@ def read(path: str, storage: Storage = LOCAL) -> np.ndarray:
       IdxError: It cannot be read, is no IDX file, is damaged, or is not as long as it says.
     """
     data = bytearray()
-    header, _ = scan(path, data.extend, storage)
+    header = scan(path, data.extend, storage)
     return np.frombuffer(data, header.dtype).reshape(header.shape)
 
 
-def scan(path: str, take: Callable[[bytes], None], storage: Storage = LOCAL) -> tuple[Header, str]:
+def scan(path: str, take: Callable[[bytes], None], storage: Storage = LOCAL) -> Header:
     """Reads a whole file, a piece of at most 1 MiB at a time.
 
     Args:
@@ -144,21 +148,19 @@ def scan(path: str, take: Callable[[bytes], None], storage: Storage = LOCAL) -> 
       storage: Where the file is.
 
     Returns:
-      The header, and the SHA-256 (hex) of the uncompressed content, header included.
+      The header.
 
     Raises:
       IdxError: As for `read`.
     """
     with _content(path, storage) as content:
         header = _header(content, path)
-        digest = hashlib.sha256(_pack(header))
         for piece in _pieces(content, header.data_bytes, path):
-            digest.update(piece)
             take(piece)
         # Also what makes gzip compare its checksum.
         if content.read(1):
             raise IdxError(path, f"goes on after the {header} that its header announces")
-    return header, digest.hexdigest()
+    return header
 
 
 def read_rows(path: str, rows: Sequence[int], storage: Storage = LOCAL) -> Iterator[np.ndarray]:
@@ -228,7 +230,7 @@ def write(path: str | os.PathLike, array: np.ndarray) -> None:
     header = Header(array.dtype.newbyteorder(">"), array.shape)
     if header.dtype not in map(np.dtype, _TYPES.values()) or not 1 <= array.ndim <= _MAX_RANK:
         raise ValueError(f"IDX cannot hold {array.dtype} {list(array.shape)}")
-    content = _pack(header) + array.astype(header.dtype).tobytes()
+    content = header.pack() + array.astype(header.dtype).tobytes()
     if path.suffix == ".gz":
         content = gzip.compress(content, mtime=0)
     write_whole(path, content)
@@ -282,11 +284,6 @@ def _rows(content: IO[bytes], header: Header, count: int, path: str) -> np.ndarr
     """The next `count` entries of the first dimension."""
     block = b"".join(_pieces(content, count * header.row_bytes, path))
     return np.frombuffer(block, header.dtype).reshape(count, *header.shape[1:])
-
-
-def _pack(header: Header) -> bytes:
-    code = next(c for c, name in _TYPES.items() if np.dtype(name) == header.dtype)
-    return struct.pack(f">HBB{len(header.shape)}I", 0, code, len(header.shape), *header.shape)
 
 
 def _pieces(content: IO[bytes], size: int, path: str) -> Iterator[bytes]:

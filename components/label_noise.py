@@ -8,12 +8,15 @@ of a kind share, as when every 4 is called 9, and it cannot tell a wrong label f
 overlap: in MNIST itself, which is nearly clean, it finds about 0.5%.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from components import idx
+from components import mnist_files
 from components.idx import LOCAL, Storage
+from components.mnist_names import Pair
+from schemas import mnist
 
 NEIGHBOURS = 5
 
@@ -39,24 +42,35 @@ class Doubts:
     judged: int
 
 
-def estimate(images: str, labels: np.ndarray, storage: Storage = LOCAL) -> Doubts:
+def estimate(pairs: Sequence[Pair], labels: np.ndarray, storage: Storage = LOCAL) -> Doubts:
     """Compares some images with their nearest neighbours; the same result each time.
 
     Args:
-      images: Path of a checked file of images, uint8 [examples, height, width], both even.
-      labels: Their labels, integers [examples].
-      storage: Where the file is.
+      pairs: Checked pairs of files; height and width of their images are even.
+      labels: What to take for their labels, integers [examples].
+      storage: Where the files are.
     """
     random = np.random.RandomState(0)  # NumPy promises that its numbers never change.
     rows = np.sort(random.permutation(len(labels))[:_POOL])
     sample = np.sort(random.permutation(len(rows))[:_SAMPLE])
     if len(rows) <= NEIGHBOURS:
         return Doubts((), 0)
-    pool = _shrink(np.stack(list(idx.read_rows(images, rows, storage))))
+    pool = _shrink(_read(pairs, rows, storage))
     neighbours = labels[rows][_nearest(pool, sample)]  # [sample, NEIGHBOURS]
     agree = np.all(neighbours == neighbours[:, :1], axis=1)
     wrong = agree & (neighbours[:, 0] != labels[rows][sample])
     return Doubts(tuple(int(row) for row in rows[sample][wrong]), int(agree.sum()))
+
+
+def _read(pairs: Sequence[Pair], rows: np.ndarray, storage: Storage) -> np.ndarray:
+    """The images at `rows`, uint8 [rows, height, width]."""
+    images = np.empty((len(rows), mnist.HEIGHT, mnist.WIDTH), np.uint8)
+    taken, seen = 0, 0
+    for block in mnist_files.read_images(pairs, storage):
+        until = np.searchsorted(rows, seen + len(block))
+        images[taken:until] = block[rows[taken:until] - seen]
+        taken, seen = until, seen + len(block)
+    return images
 
 
 def _shrink(images: np.ndarray) -> np.ndarray:

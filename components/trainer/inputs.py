@@ -4,16 +4,18 @@ A batch is a dictionary of `image` uint8 [batch, 28, 28], `label` int64 [batch] 
 `weight` float32 [batch]: 1 for an example, 0 for padding.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 import tensorflow as tf
 
+from components.trainer.image_file import ImageFile
 from schemas import mnist
 
 WEIGHT = "weight"
 
-Examples = Mapping[str, np.ndarray]  # All of a split; see `load`.
+# All of a split; see `load`.
+Examples = Mapping[str, np.ndarray | ImageFile]
 
 # Examples parsed by one call: parsing a batch costs a sixth of parsing one by one.
 _PARSE_BATCH = 512
@@ -55,36 +57,56 @@ def decode(serialized: tf.Tensor) -> dict[str, tf.Tensor]:
     }
 
 
-def load(files: str | Sequence[str]) -> Examples:
-    """Decodes all examples into memory, once for every pass over them.
+def load(files: str | Sequence[str], memory_bytes: int | None = None) -> Examples:
+    """Decodes all examples, once for every pass over them.
 
     Args:
       files: File pattern or patterns of gzipped TFRecords.
+      memory_bytes: Most that the images may take in memory: more of them go to a file on the local
+        disk. None is no limit.
 
     Returns:
-      `image` uint8 [examples, 28, 28] and `label` int64 [examples], in file order.
+      `image` uint8 [examples, 28, 28], as an array or as an `ImageFile`, and `label` int64
+      [examples], in file order.
 
     Raises:
       FileNotFoundError: No file matches.
+      OSError: The local disk is full.
     """
     paths = sorted(tf.io.gfile.glob(files))
     if not paths:
         raise FileNotFoundError(f"no TFRecord file matches {files!r}")
     records = tf.data.TFRecordDataset(paths, compression_type="GZIP").batch(_PARSE_BATCH)
-    parts = list(records.map(decode, num_parallel_calls=tf.data.AUTOTUNE).as_numpy_iterator())
-    nothing = decode(tf.constant([], tf.string))
+    parsed = records.map(decode, num_parallel_calls=tf.data.AUTOTUNE)
+    nothing = {name: tensor.numpy() for name, tensor in decode(tf.constant([], tf.string)).items()}
+    images, labels, on_disk = [nothing[mnist.IMAGE]], [nothing[mnist.LABEL]], None
+    held = 0
+    for batch in parsed.as_numpy_iterator():
+        labels.append(batch[mnist.LABEL])
+        images.append(batch[mnist.IMAGE])
+        held += batch[mnist.IMAGE].nbytes
+        if memory_bytes is not None and held > memory_bytes:
+            on_disk = on_disk or ImageFile()
+            for part in images:
+                on_disk.append(part)
+            images = []
     return {
-        name: np.concatenate([empty.numpy(), *(part[name] for part in parts)])
-        for name, empty in nothing.items()
+        mnist.IMAGE: np.concatenate(images) if on_disk is None else on_disk,
+        mnist.LABEL: np.concatenate(labels),
     }
+
+
+def take(values: np.ndarray | ImageFile, rows: np.ndarray) -> np.ndarray:
+    """What is at `rows` of images or labels, in memory or in a file."""
+    return values.take(rows) if isinstance(values, ImageFile) else values[rows]
 
 
 def training(examples: Examples, batch_size: int, *, seed: int, start: int = 0) -> tf.data.Dataset:
     """Batches for training, shuffled anew in each pass, without end.
 
     A batch is a function of the seed and of its number alone, so that a resumed run goes on from
-    any step at no cost, and nothing but the examples themselves is kept in memory. The last batch
-    of a pass may be smaller.
+    any step at no cost, and nothing but the examples themselves is kept. The last batch of a pass
+    may be smaller.
 
     Args:
       examples: See `load`.
@@ -99,7 +121,6 @@ def training(examples: Examples, batch_size: int, *, seed: int, start: int = 0) 
     if not total:
         raise ValueError("there are no examples to train on; check the files of the train split")
     steps = -(-total // batch_size)
-    tensors = {name: tf.constant(values) for name, values in examples.items()}
 
     def one_order(number: tf.Tensor) -> tf.data.Dataset:
         # One permutation for a pass, then slices of it. `shuffle` over single examples takes four
@@ -108,17 +129,14 @@ def training(examples: Examples, batch_size: int, *, seed: int, start: int = 0) 
         firsts = tf.data.Dataset.range(0, total, batch_size)
         return firsts.map(lambda first: order[first : first + batch_size])
 
-    def gather(rows: tf.Tensor) -> dict[str, tf.Tensor]:
-        return {name: tf.gather(values, rows) for name, values in tensors.items()}
-
     rows = tf.data.Dataset.range(start // steps, tf.int64.max).flat_map(one_order)
-    rows = rows.skip(start % steps)
-    return rows.map(gather, num_parallel_calls=tf.data.AUTOTUNE).prefetch(tf.data.AUTOTUNE)
+    return _gathered(examples, rows.skip(start % steps))
 
 
 def one_pass(examples: Examples, batch_size: int) -> tf.data.Dataset:
     """Batches of all examples in their order; the last may be smaller."""
-    return tf.data.Dataset.from_tensor_slices(dict(examples)).batch(batch_size)
+    rows = tf.data.Dataset.range(len(examples[mnist.LABEL])).batch(batch_size)
+    return _gathered(examples, rows)
 
 
 def distribute(
@@ -161,3 +179,25 @@ def pad(batch: dict[str, tf.Tensor], size: int) -> dict[str, tf.Tensor]:
         return tf.ensure_shape(tf.pad(tensor, rows), [size, *tensor.shape[1:]])
 
     return {name: fill(tensor) for name, tensor in {**batch, WEIGHT: weight}.items()}
+
+
+def _gathered(examples: Examples, rows: tf.data.Dataset) -> tf.data.Dataset:
+    """A batch of the examples at each of `rows`."""
+    gathers = {name: _gatherer(values) for name, values in examples.items()}
+
+    def gather(batch: tf.Tensor) -> dict[str, tf.Tensor]:
+        return {name: of(batch) for name, of in gathers.items()}
+
+    return rows.map(gather, num_parallel_calls=tf.data.AUTOTUNE).prefetch(tf.data.AUTOTUNE)
+
+
+def _gatherer(values: np.ndarray | ImageFile) -> Callable[[tf.Tensor], tf.Tensor]:
+    if not isinstance(values, ImageFile):
+        tensor = tf.constant(values)
+        return lambda rows: tf.gather(tensor, rows)
+
+    def read(rows: tf.Tensor) -> tf.Tensor:
+        images = tf.numpy_function(values.take, [rows], tf.uint8, stateful=False)
+        return tf.ensure_shape(images, [None, mnist.HEIGHT, mnist.WIDTH])
+
+    return read

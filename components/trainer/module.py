@@ -53,7 +53,10 @@ def run_fn(fn_args: FnArgs) -> None:
     keras.utils.set_random_seed(settings.seed)
     strategy = strategies.create(settings.strategy)
     loop, warm = _create_loop(fn_args, settings, strategy)
-    train, held_out = inputs.load(fn_args.train_files), inputs.load(fn_args.eval_files)
+    train, held_out = (
+        inputs.load(files, memory_bytes=settings.cache_megabytes << 20)
+        for files in (fn_args.train_files, fn_args.eval_files)
+    )
     digests = {
         "data": training_record.of_examples([*fn_args.train_files, *fn_args.eval_files]),
         "code": training_record.of_config(config),

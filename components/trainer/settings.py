@@ -65,6 +65,12 @@ class TrainSettings(Section):
     mixed_precision: bool = Field(
         False, description="Compute in float16 with a dynamic loss scale (bfloat16 on a TPU)"
     )
+    cache_megabytes: int = Field(
+        64,
+        ge=0,
+        description="Memory for the decoded images of a split, in MiB; more of them are read from "
+        "a temporary file",
+    )
     class_weights: dict[int, float] = Field(
         default_factory=dict, description="Weight of each example by its class; unset classes: 1"
     )

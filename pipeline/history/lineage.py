@@ -1,6 +1,5 @@
 """Where a pushed model comes from: each node and artifact, up to the files of its data."""
 
-import dataclasses
 import json
 import os
 from collections.abc import Iterator
@@ -148,7 +147,7 @@ def _files(folder: str) -> tuple[str, ...]:
         found = mnist_files.find(folder)
     except (OSError, ValueError):
         return ()
-    return tuple(os.path.basename(path) for path in dataclasses.astuple(found))
+    return tuple(os.path.basename(path) for path in found.paths)
 
 
 def walk(origin: Origin) -> Iterator[Origin]:

@@ -1,5 +1,6 @@
 """The lineage of a model as a tree."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from rich.console import Console
@@ -9,6 +10,9 @@ from rich.tree import Tree
 
 from pipeline.history import words
 from pipeline.history.lineage import Lineage, Origin
+
+# Names of data files that are shown; more are counted.
+_LISTED = 8
 
 
 def print_lineage(console: Console, root: Path, found: Lineage) -> None:
@@ -37,8 +41,15 @@ def _grow(tree: Tree, origin: Origin, run: str, root: Path) -> None:
         for each in inputs:
             _grow(tree.add(_label(key, each, run, root)), each, run, root)
     if origin.folder:
-        files = "\n".join(origin.files) or "gone, or changed in name"
+        files = "\n".join(_listed(origin.files)) or "gone, or changed in name"
         tree.add(Text.assemble((f"{origin.folder}\n", "bold"), files))
+
+
+def _listed(names: Sequence[str]) -> Sequence[str]:
+    """A data set in shards may have hundreds of files."""
+    if len(names) <= _LISTED:
+        return names
+    return [*names[:_LISTED], f"and {len(names) - _LISTED} more"]
 
 
 def _label(key: str, origin: Origin, run: str, root: Path) -> Text:

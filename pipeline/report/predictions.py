@@ -13,19 +13,33 @@ from tfx.types import artifact, artifact_utils
 from tfx.utils import path_utils
 
 from components.trainer import inputs
+from components.trainer.image_file import ImageFile
 from schemas import mnist
 
 _SPLIT = "test"
 _SIGNATURE = "image"
 _BATCH = 1_000
 
+# Images beyond it are kept in a file.
+_MEMORY_BYTES = 64 << 20
+
 
 @dataclass(frozen=True)
 class Examples:
     """The test split: images uint8 [examples, 28, 28] and labels int64 [examples]."""
 
-    images: np.ndarray
+    images: np.ndarray | ImageFile
     labels: np.ndarray
+
+    def image(self, example: int) -> np.ndarray:
+        """One image, uint8 [28, 28]."""
+        return inputs.take(self.images, np.array([example]))[0]
+
+    def batches(self) -> Iterator[np.ndarray]:
+        """All images in their order, uint8 [at most 1,000, 28, 28] at a time."""
+        for first in range(0, len(self.labels), _BATCH):
+            rows = np.arange(first, min(first + _BATCH, len(self.labels)))
+            yield inputs.take(self.images, rows)
 
 
 @dataclass(frozen=True)
@@ -90,7 +104,7 @@ class Mistake:
 def read_examples(examples: artifact.Artifact) -> Examples:
     """Reads the test split of an Examples artifact."""
     files = os.path.join(artifact_utils.get_split_uri([examples], _SPLIT), "*")
-    found = inputs.load(files)
+    found = inputs.load(files, memory_bytes=_MEMORY_BYTES)
     return Examples(found[mnist.IMAGE], found[mnist.LABEL])
 
 
@@ -98,10 +112,7 @@ def predict(model: artifact.Artifact, examples: Examples) -> Predictions:
     """Asks the exported model about each example, as a server would be asked."""
     loaded = tf.saved_model.load(path_utils.serving_model_path(model.uri))
     signature = loaded.signatures[_SIGNATURE]
-    answers = [
-        signature(**{mnist.IMAGE: tf.constant(examples.images[first : first + _BATCH])})
-        for first in range(0, len(examples.labels), _BATCH)
-    ]
+    answers = [signature(**{mnist.IMAGE: tf.constant(images)}) for images in examples.batches()]
     return Predictions(
         examples.labels,
         np.concatenate([answer["probabilities"] for answer in answers]),
@@ -126,7 +137,7 @@ def worst_mistakes(
     for example in wrong[order][:count]:
         yield Mistake(
             example=int(example),
-            image=_data_uri(examples.images[example]),
+            image=_data_uri(examples.image(int(example))),
             label=names[predictions.labels[example]],
             predicted=names[predictions.classes[example]],
             label_probability=float(predictions.of_label[example]),

@@ -1,8 +1,12 @@
+import tracemalloc
+
 import numpy as np
 import pytest
 
-from components import data_findings, data_quality, mnist_files
+from components import data_findings, data_quality, idx, mnist_files
 from components.data_findings import Finding
+from components.idx import LOCAL
+from components.mnist_names import Pair
 from schemas import mnist
 from tests.support import idx_folders
 
@@ -80,8 +84,31 @@ def test_gzip_makes_no_difference(arrays, measure):
     assert measure() == measure(".gz")
 
 
+def test_shards_make_no_difference(arrays, measure, tmp_path):
+    arrays[TRAIN_IMAGES][40:] = arrays[TRAIN_IMAGES][:20]
+    arrays[TEST_IMAGES][[3, 19]] = arrays[TRAIN_IMAGES][[11, 11]]
+    arrays[TRAIN_IMAGES][33] = 7
+    folder = idx_folders.write(tmp_path / "shards", idx_folders.sharded(arrays, train=7, test=3))
+    assert data_quality.measure(mnist_files.find(str(folder))) == measure()
+
+
+def test_an_image_is_remembered_in_a_few_bytes(tmp_path):
+    """Memory may not grow with the data as fast as the data does."""
+    count = 60_000
+    images = np.zeros((count, mnist.HEIGHT, mnist.WIDTH), np.uint8)
+    images[:, 0, :3] = np.arange(count)[:, None] >> [0, 8, 16] & 255
+    idx.write(tmp_path / "images.gz", images)
+    tracemalloc.start()
+    digests, _ = data_quality._images([Pair(str(tmp_path / "images.gz"), "")], LOCAL)
+    twins = data_quality._twins(np.concatenate([digests, digests[:2]]))
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert twins.tolist() == [[0, count], [1, count + 1]]
+    assert peak < (4 << 20) + 100 * count
+
+
 def test_blocks_are_counted_through(arrays, measure, monkeypatch):
-    monkeypatch.setattr(data_quality.idx, "_CHUNK", 7 * 784)
+    monkeypatch.setattr(idx, "_CHUNK", 7 * 784)
     arrays[TRAIN_IMAGES][[6, 7, 20]] = np.array([1, 2, 3], np.uint8)[:, None, None]
     assert measure()["constant_images"].first == ("train 6", "train 7", "train 20")
 

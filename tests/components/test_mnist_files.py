@@ -6,12 +6,14 @@ import struct
 import numpy as np
 import pytest
 
-from components import idx, mnist_files
+from components import idx, mnist_files, mnist_names
 from components.idx import IdxError
+from components.mnist_names import Files, Pair
 from schemas import mnist
 from tests.support import idx_folders
 
 TRAIN_IMAGES, TRAIN_LABELS, TEST_IMAGES, TEST_LABELS = mnist.FILES
+HALVES = (TRAIN_IMAGES, TRAIN_LABELS), (TEST_IMAGES, TEST_LABELS)
 LABELS = range(10)
 
 
@@ -27,35 +29,12 @@ def refuses(folder, reason, name=""):
     assert "\n" not in str(caught.value)
 
 
-@pytest.mark.parametrize(
-    ("name", "role"),
-    [
-        ("train-images-idx3-ubyte", "train_images"),
-        ("train-labels.idx1-ubyte", "train_labels"),
-        ("t10k-images-idx3-ubyte.gz", "test_images"),
-        ("t10k-labels.idx1-ubyte.gz", "test_labels"),
-        ("emnist-letters-train-images-idx3-ubyte.gz", "train_images"),
-        ("emnist-digits-test-labels-idx1-ubyte", "test_labels"),
-        ("qmnist-test-labels-idx2-int.gz", "test_labels"),
-        ("train-images-idx3-ubyte.zip", None),
-        ("train-images-idx3-ubyte.gz.gz", None),
-        (".train-images-idx3-ubyte.17.unfinished", None),
-        ("../train-images-idx3-ubyte", None),
-        ("a/train-images-idx3-ubyte", None),
-        ("mytrain-images-idx3-ubyte", None),
-        ("train-images-idx3-ubyte\n", None),
-        ("README", None),
-    ],
-)
-def test_role_of_a_name(name, role):
-    assert mnist_files.role(name) == role
-
-
 def test_finds_the_files(folder):
     (folder / "README").write_text("other files do not matter")
-    assert mnist_files.find(str(folder)) == mnist_files.Files(
-        *(str(folder / n) for n in mnist.FILES)
-    )
+    train, test = (Pair(*(str(folder / name) for name in half)) for half in HALVES)
+    files = mnist_files.find(str(folder))
+    assert files == Files((train,), (test,))
+    assert files.paths == tuple(str(folder / name) for name in mnist.FILES)
 
 
 def test_other_files_are_named(folder):
@@ -217,13 +196,96 @@ def test_labels_of_qmnist(folder):
     (folder / TRAIN_LABELS).unlink()
     idx.write(folder / "qmnist-train-labels-idx2-int.gz", extended)
     files = mnist_files.check(str(folder), LABELS).files
-    examples = mnist_files.read_examples(files.train_images, files.train_labels, range(60))
+    examples = mnist_files.read_examples(files.train[0], range(60))
     assert [label for _, label in examples] == classes.tolist()
-    assert mnist_files.read_labels(files.train_labels).tolist() == classes.tolist()
+    assert mnist_files.read_labels(files.train).tolist() == classes.tolist()
 
     extended[5, 0] = -1
     idx.write(folder / "qmnist-train-labels-idx2-int.gz", extended)
     refuses(folder, "label -1 of example 5", "qmnist-train-labels-idx2-int.gz")
+
+
+@pytest.fixture
+def shards(tmp_path):
+    """The same data as `folder`, the train files in 4 shards and the test files in 2."""
+    files = idx_folders.sharded(idx_folders.arrays(), train=4, test=2)
+    return idx_folders.write(tmp_path / "shards", {f"{name}.gz": files[name] for name in files})
+
+
+def shard(name, number, shards=4):
+    return mnist_names.shard(f"{name}.gz", number, shards)
+
+
+def test_shards_are_the_same_data_set(folder, shards):
+    whole, parts = (mnist_files.check(str(each), LABELS) for each in (folder, shards))
+    assert parts.fingerprint == whole.fingerprint
+    assert (parts.train_examples, parts.test_examples) == (60, 20)
+    assert (len(parts.train_sizes), len(parts.test_sizes)) == (4, 2)
+    made = idx_folders.arrays()
+    images = np.concatenate(list(mnist_files.read_images(parts.files.train)))
+    assert np.array_equal(images, made[TRAIN_IMAGES])
+    labels = mnist_files.read_labels(parts.files.test)
+    assert labels.dtype == np.int64 and labels.tolist() == made[TEST_LABELS].tolist()
+
+
+def test_shards_are_in_the_order_of_their_numbers(tmp_path):
+    files = idx_folders.sharded(idx_folders.arrays(), train=12)
+    found = mnist_files.find(str(idx_folders.write(tmp_path / "shards", files)))
+    assert [os.path.basename(pair.labels) for pair in found.train] == [
+        f"{TRAIN_LABELS}-000{number:02d}-of-00012" for number in range(12)
+    ]
+
+
+def test_the_fingerprint_changes_with_the_order_of_shards(shards):
+    before = mnist_files.check(str(shards), LABELS).fingerprint
+    for name in (TRAIN_IMAGES, TRAIN_LABELS):
+        one, two = (shards / shard(name, number) for number in (1, 2))
+        one.rename(shards / "x")
+        two.rename(one)
+        (shards / "x").rename(two)
+    assert mnist_files.check(str(shards), LABELS).fingerprint != before
+
+
+@pytest.mark.parametrize("name", [TRAIN_IMAGES, TRAIN_LABELS])
+def test_names_what_is_wrong_with_a_shard(shards, name):
+    path = shards / shard(name, 2)
+    path.write_bytes(path.read_bytes()[:-9])
+    refuses(shards, "truncated", path.name)
+    idx.write(path, np.full((3, 5), 11, np.uint8))
+    refuses(shards, r"holds uint8 \[3, 5\], must hold", path.name)
+
+
+def test_shards_that_disagree_in_number_of_examples(shards):
+    idx.write(shards / shard(TRAIN_LABELS, 1), np.zeros(59, np.uint8))
+    refuses(shards, "images, but .* has 59 labels; they must agree", shard(TRAIN_IMAGES, 1))
+
+
+def test_a_label_out_of_range_is_counted_in_its_shard(shards):
+    labels = idx.read(str(shards / shard(TEST_LABELS, 1, 2))).copy()
+    labels[1] = 10
+    idx.write(shards / shard(TEST_LABELS, 1, 2), labels)
+    refuses(shards, "label 10 of example 1 is not in", shard(TEST_LABELS, 1, 2))
+
+
+def test_labels_of_two_forms(shards):
+    path = shards / shard(TRAIN_LABELS, 3)
+    extended = np.zeros((len(idx.read(str(path))), 8), np.int32)
+    idx.write(path, extended)
+    refuses(shards, r"holds int32 \[\d+, 8\], but .*: not one form", path.name)
+
+
+@pytest.mark.parametrize(
+    ("sizes", "rows", "expected"),
+    [
+        ([5], [0, 4], [(0, [0, 4])]),
+        ([2, 3, 4], [1, 2, 4, 8], [(0, [1]), (1, [0, 2]), (2, [3])]),
+        ([2, 3, 4], [5, 6], [(2, [0, 1])]),
+        ([2, 3], [], []),
+    ],
+)
+def test_divide(sizes, rows, expected):
+    divided = mnist_files.divide(np.array(rows, np.int64), sizes)
+    assert [(number, own.tolist()) for number, own in divided] == expected
 
 
 def test_labels_are_not_read_before_their_number_is_known_to_be_right(folder):
@@ -236,7 +298,7 @@ def test_labels_are_not_read_before_their_number_is_known_to_be_right(folder):
 def test_read_examples(folder):
     made = idx_folders.arrays()
     rows = [0, 13, 14, 59]
-    paths = str(folder / TRAIN_IMAGES), str(folder / TRAIN_LABELS)
-    read = list(mnist_files.read_examples(*paths, rows))
+    pair = Pair(str(folder / TRAIN_IMAGES), str(folder / TRAIN_LABELS))
+    read = list(mnist_files.read_examples(pair, rows))
     assert np.array_equal([image for image, _ in read], made[TRAIN_IMAGES][rows])
     assert [label for _, label in read] == made[TRAIN_LABELS][rows].tolist()

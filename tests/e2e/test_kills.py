@@ -77,7 +77,7 @@ def _write_data(folder: Path) -> None:
     """A part of MNIST: 2,200 train and 200 test examples."""
     folder.mkdir()
     mnist = data.fetch(DataSettings(directory=str(REPOSITORY / "data")))
-    for file in dataclasses.astuple(mnist_files.find(mnist)):
+    for file in mnist_files.find(mnist).paths:
         name = os.path.basename(file)
         idx.write(folder / name, idx.read(file)[: 2200 if name.startswith("train") else 200])
 

@@ -208,8 +208,8 @@ def test_what_was_pushed_answers_each_signature(first):
     from schemas import mnist
 
     files = mnist_files.find(data.fetch(DataSettings(directory=str(REPOSITORY / "data"))))
-    images = idx.read(files.test_images)[:200]
-    labels = idx.read(files.test_labels)[:200]
+    images = idx.read(files.test[0].images)[:200]
+    labels = idx.read(files.test[0].labels)[:200]
     served = tf.saved_model.load(first.result["path"]).signatures
 
     def example(image):
@@ -275,13 +275,10 @@ def test_anomalies_stop_the_run_before_training(tmp_path):
     files = mnist_files.find(data.fetch(DataSettings(directory=str(REPOSITORY / "data"))))
     folder = tmp_path / "without_nines"
     folder.mkdir()
-    for images, labels, name, count in (
-        (files.train_images, files.train_labels, "train", 3000),
-        (files.test_images, files.test_labels, "t10k", 1000),
-    ):
-        keep = np.flatnonzero(idx.read(labels)[:count] != 9)
-        idx.write(folder / f"{name}-images-idx3-ubyte", idx.read(images)[keep])
-        idx.write(folder / f"{name}-labels-idx1-ubyte", idx.read(labels)[keep])
+    for [pair], name, count in ((files.train, "train", 3000), (files.test, "t10k", 1000)):
+        keep = np.flatnonzero(idx.read(pair.labels)[:count] != 9)
+        idx.write(folder / f"{name}-images-idx3-ubyte", idx.read(pair.images)[keep])
+        idx.write(folder / f"{name}-labels-idx1-ubyte", idx.read(pair.labels)[keep])
     (folder / "notes.txt").touch()
     workplace = Workplace(tmp_path)
     run = workplace.run(f"data.source={folder}", "data.eval_examples=300")

@@ -23,9 +23,7 @@ TRAIN_IMAGES, TRAIN_LABELS, TEST_IMAGES, TEST_LABELS = mnist.FILES
 def digests(arrays: dict[str, np.ndarray]) -> tuple[str, ...]:
     """SHA-256 of what the arrays are as IDX files."""
     return tuple(
-        hashlib.sha256(
-            idx._pack(idx.Header(array.dtype, array.shape)) + array.tobytes()
-        ).hexdigest()
+        hashlib.sha256(idx.Header(array.dtype, array.shape).pack() + array.tobytes()).hexdigest()
         for array in arrays.values()
     )
 
@@ -168,6 +166,14 @@ def test_a_data_set_of_another_size_is_refused(tmp_path, small_letters):
         fetch("emnist-letters", str(tmp_path))
 
 
+def test_a_known_data_set_is_known_in_shards(tmp_path, small_mnist):
+    folder = idx_folders.write(tmp_path / "mine", idx_folders.sharded(small_mnist, train=3))
+    assert fetch(str(folder), str(tmp_path), set="mnist") == str(folder)
+    (folder / f"{TRAIN_LABELS}-00001-of-00003").unlink()
+    with pytest.raises(IdxError, match="has 2 of 3 shards of train labels; missing: 00001"):
+        fetch(str(folder), str(tmp_path), set="mnist")
+
+
 def test_another_data_set_under_a_known_one_s_name_is_refused(tmp_path, small_mnist):
     folder = idx_folders.make(tmp_path / "mine", seed=1)
     with pytest.raises(DataError, match=f"{folder} is not mnist: the content of its files is"):
@@ -247,6 +253,16 @@ def test_downloads_once(tmp_path, server):
     assert len(server.requests) == 5
 
 
+def test_shards_are_downloaded(tmp_path, server):
+    served = server.folder / "fashion"
+    for path in served.iterdir():
+        path.unlink()
+    idx_folders.write(served, idx_folders.sharded(idx_folders.arrays(), train=3))
+    folder = Path(fetch(server.url, str(tmp_path / "data"), server.sha256))
+    assert {path.name for path in folder.iterdir()} == set(server.sha256)
+    assert len(server.requests) == 3 + 3 + 1 + 1
+
+
 def test_another_address_is_another_folder(tmp_path, server):
     folders = {
         fetch(url, str(tmp_path / "data"), server.sha256)
@@ -320,11 +336,12 @@ GOOD = {f"{name}.gz": "0" * 64 for name in mnist.FILES}
         {f"../{name}": digest for name, digest in GOOD.items()},
         {f"/tmp/{name}": digest for name, digest in GOOD.items()},
         dict.fromkeys([*list(GOOD)[:3], TRAIN_LABELS], "0" * 64),
+        dict.fromkeys([*list(GOOD)[:3], f"{TEST_LABELS}-00001-of-00002"], "0" * 64),
     ],
-    ids=["none", "three", "five", "parent folder", "absolute", "one twice"],
+    ids=["none", "three", "five", "parent folder", "absolute", "one twice", "half"],
 )
-def test_the_four_files_must_be_named(tmp_path, sha256):
-    with pytest.raises(DataError, match=r"data\.sha256 must name the four files"):
+def test_the_files_must_be_named(tmp_path, sha256):
+    with pytest.raises(DataError, match=r"data\.sha256 must name the files"):
         fetch("http://127.0.0.1:9/a", str(tmp_path), sha256)
     assert list(tmp_path.iterdir()) == []
 

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from components.mnist_files import find
 from pipeline import divergence, pixel_summary
 from schemas import data_sets, mnist
 from schemas.data_sets import MNIST
@@ -104,10 +105,10 @@ def test_the_distance_is_the_divergence_of_jensen_and_shannon(reference, real, t
     folder = str(idx_folders.write(tmp_path, without(real, 4)))
     distances = divergence.compare(reference, folder, MNIST, MNIST)
     found = {(d.split, d.feature): d.divergence for d in distances}
-    pairs = [divergence._pairs(where) for where in (reference, folder)]
-    means = pixel_summary.mean_images(pairs[0]["train"], MNIST)
+    files = [find(where) for where in (reference, folder)]
+    means = pixel_summary.mean_images(files[0].train, MNIST)
     for split in ("train", "test"):
-        one, two = (pixel_summary.summarize(pair[split], MNIST, means) for pair in pairs)
+        one, two = (pixel_summary.summarize(getattr(each, split), MNIST, means) for each in files)
         for feature in one:
             expected = jensen_shannon(one[feature], two[feature])
             assert found[split, feature] == pytest.approx(expected, rel=1e-6, abs=1e-9)

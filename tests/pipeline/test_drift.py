@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
+from components import idx
 from pipeline.cli import app
 from schemas import data_sets, mnist
 from tests.support import idx_folders
@@ -39,6 +40,15 @@ def test_no_drift(folders):
     assert "chance" not in result.output
 
 
+def test_shards_are_no_drift(folders, tmp_path):
+    arrays = {name: idx.read(f"{folders[0]}/{name}") for name in mnist.FILES}
+    shards = idx_folders.write(tmp_path / "shards", idx_folders.sharded(arrays, train=5))
+    result = run(folders[0], str(shards), "--json")
+    assert result.exit_code == 0, result.output
+    assert {each["divergence"] for each in json.loads(result.stdout)["distances"]} == {0}
+    assert f"other     {shards}: 600 train, 500 test" in run(folders[0], str(shards)).output
+
+
 def test_drift_is_told_feature_by_feature(folders):
     result = run(*folders)
     assert result.exit_code == 3, result.output
@@ -68,7 +78,7 @@ def test_few_images_are_remarked_upon(tmp_path):
     [
         ("none", "none: cannot be read as a folder of IDX files"),
         ("ftp://host/a", "a folder or an http(s) address, got ftp://host/a"),
-        ("http://127.0.0.1:9/a", "data.sha256 must name the four files"),
+        ("http://127.0.0.1:9/a", "data.sha256 must name the files"),
     ],
 )
 def test_a_data_set_that_is_not_to_be_had(folders, other, message):

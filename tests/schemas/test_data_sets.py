@@ -4,7 +4,7 @@ import pytest
 from google.protobuf import text_format
 from tensorflow_metadata.proto.v0 import schema_pb2
 
-from components import mnist_files
+from components import mnist_names
 from components.schema import schema_text
 from schemas import data_sets, mnist
 
@@ -53,8 +53,8 @@ def test_each_class_has_a_name_of_its_own(facts):
 
 
 def test_the_files_are_named_in_the_order_of_their_roles(facts):
-    roles = [mnist_files.role(name) for name in facts.files]
-    assert roles == ["train_images", "train_labels", "test_images", "test_labels"]
+    roles = [mnist_names.role(name) for name in facts.files]
+    assert roles == ["train images", "train labels", "test images", "test labels"]
 
 
 def test_digests_are_given_for_all_files_or_none(facts):

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import numpy as np
 
-from components import idx
+from components import idx, mnist_names
 from schemas import mnist
 
 
@@ -35,3 +35,14 @@ def make(folder: Path, train: int = 60, test: int = 20, seed: int = 0, suffix: s
     """A folder with a small data set; `suffix` is '' or '.gz'."""
     made = arrays(train, test, seed)
     return write(folder, {name + suffix: array for name, array in made.items()})
+
+
+def sharded(files: dict[str, np.ndarray], train: int, test: int = 1) -> dict[str, np.ndarray]:
+    """The same data in so many shards, of unequal sizes, by file name."""
+    made = {}
+    for name, array in files.items():
+        count = train if "train" in name else test
+        sizes = np.random.default_rng(0).permutation(len(array) - 1)[: count - 1] + 1
+        for number, part in enumerate(np.split(array, np.sort(sizes))):
+            made[mnist_names.shard(name, number, count)] = part
+    return made

@@ -6,6 +6,7 @@ import tensorflow as tf
 
 from components.trainer import inputs
 from components.trainer import strategy as strategies
+from components.trainer.image_file import ImageFile
 
 
 def serialize(image: bytes, label: int | None) -> bytes:
@@ -21,6 +22,16 @@ def numbered(examples):
     data = examples(11)
     data["image"][:, 0, 0] = np.arange(11)
     return data
+
+
+@pytest.fixture(params=["in memory", "in a file"])
+def kept(request, numbered):
+    """The same examples, kept in either way."""
+    if request.param == "in memory":
+        return numbered
+    file = ImageFile()
+    file.append(numbered["image"])
+    return {**numbered, "image": file}
 
 
 @pytest.fixture
@@ -74,6 +85,17 @@ def test_load_keeps_the_order_of_the_files(files, tmp_path):
         np.testing.assert_array_equal(loaded["label"], data["label"])
 
 
+@pytest.mark.parametrize(("images", "on_disk"), [(11, False), (10, True), (7, True), (0, True)])
+def test_load_keeps_no_more_in_memory_than_it_may(files, monkeypatch, images, on_disk):
+    monkeypatch.setattr(inputs, "_PARSE_BATCH", 2)
+    paths, data = files
+    loaded = inputs.load(paths, memory_bytes=images * 784)
+    assert isinstance(loaded["image"], ImageFile) == on_disk
+    found = loaded["image"].take(np.arange(11)) if on_disk else loaded["image"]
+    np.testing.assert_array_equal(found, data["image"])
+    np.testing.assert_array_equal(loaded["label"], data["label"])
+
+
 def test_load_without_a_file(tmp_path):
     with pytest.raises(FileNotFoundError, match="no TFRecord file matches"):
         inputs.load(str(tmp_path / "none-*"))
@@ -88,25 +110,25 @@ def test_a_file_without_examples(tmp_path):
         inputs.training(loaded, 4, seed=0)
 
 
-def test_one_pass_keeps_order_and_the_partial_batch(numbered):
-    batches = inputs.one_pass(numbered, 4)
+def test_one_pass_keeps_order_and_the_partial_batch(kept):
+    batches = inputs.one_pass(kept, 4)
     assert order(batches) == [[0, 1, 2, 3], [4, 5, 6, 7], [8, 9, 10]]
 
 
-def test_training_shuffles_anew_in_each_pass_and_repeats_by_its_seed(numbered):
-    first = order(inputs.training(numbered, 4, seed=3), 6)
+def test_training_shuffles_anew_in_each_pass_and_repeats_by_its_seed(kept):
+    first = order(inputs.training(kept, 4, seed=3), 6)
     assert [len(batch) for batch in first] == [4, 4, 3, 4, 4, 3]
     passes = [list(itertools.chain(*first[:3])), list(itertools.chain(*first[3:]))]
     assert passes[0] != passes[1] and passes[0] != list(range(11))
     assert sorted(passes[0]) == sorted(passes[1]) == list(range(11))
-    assert first == order(inputs.training(numbered, 4, seed=3), 6)
-    assert first != order(inputs.training(numbered, 4, seed=4), 6)
+    assert first == order(inputs.training(kept, 4, seed=3), 6)
+    assert first != order(inputs.training(kept, 4, seed=4), 6)
 
 
 @pytest.mark.parametrize("start", range(7))
-def test_training_goes_on_from_any_step(numbered, start):
-    whole = order(inputs.training(numbered, 4, seed=3), 10)
-    assert order(inputs.training(numbered, 4, seed=3, start=start), 10 - start) == whole[start:]
+def test_training_goes_on_from_any_step(kept, start):
+    whole = order(inputs.training(kept, 4, seed=3), 10)
+    assert order(inputs.training(kept, 4, seed=3, start=start), 10 - start) == whole[start:]
 
 
 def test_every_place_of_a_pass_sees_every_example():
@@ -131,9 +153,9 @@ def test_pad():
 
 @pytest.mark.parametrize("name", ["default", "one_device", "mirrored:4"])
 @pytest.mark.parametrize("padded", [True, False])
-def test_distribute_gives_each_example_to_one_replica(numbered, name, padded):
+def test_distribute_gives_each_example_to_one_replica(kept, name, padded):
     strategy = strategies.create(name)
-    batches = inputs.one_pass(numbered, 6)
+    batches = inputs.one_pass(kept, 6)
     seen, sizes = [], []
     for batch in inputs.distribute(strategy, batches, 6, padded=padded):
         parts = [strategy.experimental_local_results(value) for value in batch.values()]

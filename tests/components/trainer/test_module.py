@@ -99,6 +99,15 @@ def test_a_real_kill_and_a_sigterm_change_nothing(folder, whole):
     assert training.history(folder, "run") == training.history(folder, "whole")
 
 
+def test_where_the_images_are_kept_makes_no_difference(folder, whole, monkeypatch):
+    """Cut off in the midst and gone on with, while they are in a file."""
+    config = training.config(folder, train={"cache_megabytes": 0})
+    with interrupting(signal.SIGINT, monkeypatch, 2), pytest.raises(KeyboardInterrupt):
+        training.run(folder, config, "on_disk")
+    assert training.same(training.run(folder, config, "on_disk"), whole)
+    assert training.history(folder, "on_disk") == training.history(folder, "whole")
+
+
 def test_another_training_does_not_go_on_from_it(folder, whole, monkeypatch, caplog):
     """Ctrl-C after the first epoch; then other settings, another start, and the same again."""
     caplog.set_level("INFO")

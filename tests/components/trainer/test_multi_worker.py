@@ -39,20 +39,23 @@ np.savez(sys.argv[2], *values, np.array(list(metrics.values())))
 """
 
 
-# Trains without interruption; then again, where the second worker alone is asked to end; then goes
-# on, on fresh objects. Writes the weights of both, and what a worker says that sees no checkpoint.
+# Trains without interruption, with images in a file; then again, where the second worker alone is
+# asked to end; then goes on, on fresh objects. Writes the weights of both, and what a worker says
+# that sees no checkpoint.
 RESUMED = """
 import sys
 from components.trainer import strategy as strategies
 strategy = strategies.create(sys.argv[1])
 import keras, numpy as np
 from components.trainer import checkpoints, controller, inputs, models, optimizers
+from components.trainer.image_file import ImageFile
 from components.trainer.loop import TrainingLoop
 from components.trainer.settings import CheckpointSettings
 
 first = strategy.cluster_resolver.task_id == 0
 rng = np.random.default_rng(0)
-data = {"image": rng.integers(0, 256, [29, 28, 28], np.uint8), "label": rng.integers(0, 10, 29)}
+data = {"image": ImageFile(), "label": rng.integers(0, 10, 29)}
+data["image"].append(rng.integers(0, 256, [29, 28, 28], np.uint8))
 
 def objects(folder, interrupted=lambda: False):
     with strategy.scope():

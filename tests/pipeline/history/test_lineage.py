@@ -5,7 +5,7 @@ import shutil
 import pytest
 
 from components import publishing
-from pipeline.history import lineage
+from pipeline.history import lineage, lineage_tree
 from pipeline.history.problem import HistoryError
 from pipeline.history.runs import History
 from tests.support import histories
@@ -83,3 +83,9 @@ def test_the_files_of_the_data_are_listed_while_they_are_there(root, tmp_path):
     assert len(made) == 4 and made[0] == "train-images-idx3-ubyte.gz"
     shutil.rmtree(tmp_path / "data")
     assert lineage._files(str(tmp_path / "data")) == ()
+
+
+def test_of_many_shards_the_first_are_listed():
+    names = tuple(f"shard {number}" for number in range(400))
+    assert lineage_tree._listed(names[:8]) == names[:8]
+    assert lineage_tree._listed(names) == [*names[:8], "and 392 more"]

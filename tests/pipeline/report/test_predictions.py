@@ -8,6 +8,7 @@ from PIL import Image
 from tfx.utils import path_utils
 
 from components.trainer import models, signatures
+from components.trainer.image_file import ImageFile
 from pipeline.report import predictions
 from pipeline.report.predictions import Examples, Predictions
 from tests.support import saved_models
@@ -54,6 +55,17 @@ def test_a_models_answers(examples, tmp_path):
     )
     assert found.confusion[8, 3] == 3 and found.confusion[7, 7] == 3
     assert found.confusion.sum() == len(LABELS)
+
+
+def test_images_in_a_file_are_the_same(examples, tmp_path, monkeypatch):
+    monkeypatch.setattr(predictions, "_MEMORY_BYTES", 0)
+    monkeypatch.setattr(predictions, "_BATCH", 7)
+    artifact = saved_models.examples_artifact(LABELS, str(tmp_path))
+    in_a_file = predictions.read_examples(artifact)
+    assert isinstance(in_a_file.images, ImageFile)
+    assert [len(batch) for batch in in_a_file.batches()] == [7, 7, 7, 7, 2]
+    np.testing.assert_array_equal(np.concatenate(list(in_a_file.batches())), examples.images)
+    np.testing.assert_array_equal(in_a_file.image(29), examples.images[29])
 
 
 @pytest.mark.parametrize("name", ["mlp", "sequence", "encoder_decoder"])
