@@ -1,6 +1,7 @@
 """Google credentials, and the servers that the project needs."""
 
 import os
+import socket
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
@@ -47,6 +48,22 @@ def network(settings: Settings) -> Finding:
         "check the network and HTTPS_PROXY. `make setup` needs the package index, and takes "
         "another one from UV_DEFAULT_INDEX; a run needs the others",
     )
+
+
+def engine(settings: Settings) -> Finding:
+    """Whether what runs the Beam components answers, where the settings say where it is."""
+    beam = settings.beam
+    place = beam.job_endpoint or urlsplit(beam.address).netloc
+    if not place:
+        return Finding(Level.OK, f"{beam.engine}, at no address to look at")
+    host, _, port = place.rpartition(":")
+    try:
+        socket.create_connection((host, int(port)), timeout=_SECONDS).close()
+    except OSError as error:
+        name = "beam.job_endpoint" if beam.job_endpoint else "beam.address"
+        text = f"no answer from {name} {place}: {error.strerror or error}"
+        return Finding(Level.FAILURE, text, f"start {beam.engine} there, or set beam.engine=local")
+    return Finding(Level.OK, f"{beam.engine} answers at {place}")
 
 
 def _well_known_file() -> Path:
