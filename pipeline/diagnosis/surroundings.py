@@ -62,7 +62,7 @@ def engine(settings: Settings) -> Finding:
     except OSError as error:
         name = "beam.job_endpoint" if beam.job_endpoint else "beam.address"
         text = f"no answer from {name} {place}: {error.strerror or error}"
-        return Finding(Level.FAILURE, text, f"start {beam.engine} there, or set beam.engine=local")
+        return Finding(Level.FAILURE, text, "start it there, or set beam.engine=local")
     return Finding(Level.OK, f"{beam.engine} answers at {place}")
 
 

@@ -103,26 +103,24 @@ class BeamSettings(Section):
             value = getattr(self, name)
             if name not in read and value != field.default:
                 raise ValueError(
-                    f"beam.{name} is not read by beam.engine={self.engine}, got {value!r}; "
-                    f"it reads: {', '.join(_READ[self.engine]) or 'args'}"
+                    f"engine {self.engine} does not read beam.{name}, got {value!r}; "
+                    f"it reads: {', '.join([*_READ[self.engine], 'args'])}"
                 )
         if self.engine in ("flink", "spark") and bool(self.address) == bool(self.job_endpoint):
             raise ValueError(
-                f"beam.engine={self.engine} needs beam.address, the URL of its REST service, or "
+                f"engine {self.engine} needs beam.address, the URL of its REST service, or "
                 "beam.job_endpoint, HOST:PORT of a Beam job server; "
                 + ("both are set" if self.address else "none is set")
             )
         if self.jar and self.job_endpoint:
-            raise ValueError(
-                "beam.jar is not read with beam.job_endpoint, whose server has its own"
-            )
+            raise ValueError("jar is not read with beam.job_endpoint, whose server has its own")
         if self.engine == "portable" and self.job_endpoint and self.workers:
             raise ValueError(
-                "beam.workers is not read with beam.job_endpoint, whose server decides on it"
+                "workers is not read with beam.job_endpoint, whose server decides on it"
             )
         if self.starts_servers and (self.environment != DOCKER or self.image):
             raise ValueError(
-                "beam.environment and beam.image are not read where the run starts its own "
+                "environment and image are not read where the run starts its own "
                 "workers; set beam.job_endpoint as well"
             )
         return self

@@ -107,10 +107,3 @@ def test_what_workers_say_is_in_the_log_and_no_secret_is(portable):
     log = (done.folder / "log.txt").read_text(errors="replace")
     assert "Python sdk harness starting" in log
     assert planted_secrets.files_with_secrets(place.folder / "runs") == []
-
-
-def test_the_next_run_has_other_ports_and_is_served_from_the_cache(portable):
-    place, _, workers = portable
-    if workers == 1:
-        again = run(place, "beam.engine=portable", "beam.workers=2")
-        assert {again.states[node] for node in BEAM_NODES[:2]} == {"cached"}

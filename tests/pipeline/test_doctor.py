@@ -354,7 +354,7 @@ def test_an_engine_that_answers_and_one_that_does_not(tmp_path):
     found = surroundings.engine(make(tmp_path, **flink))
     assert found.level == Level.FAILURE
     assert found.text == f"no answer from beam.address 127.0.0.1:{port}: Connection refused"
-    assert found.cure == "start flink there, or set beam.engine=local"
+    assert found.cure == "start it there, or set beam.engine=local"
 
 
 def test_the_lock_of_this_project_is_read_whole():
