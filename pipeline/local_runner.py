@@ -163,7 +163,7 @@ def _last_words(text: str) -> str:
     """What an error says without the traceback that it brings from another process."""
     _, found, last = text.rpartition("Traceback (most recent call last):\n")
     if not found:
-        return text
+        return re.sub(r"^Pipeline \S+ failed in state \w+: ", "", text)
     lines = itertools.dropwhile(lambda line: line.startswith(" "), last.splitlines())
     return re.sub(r"^[\w.]+: ", "", "\n".join(lines))
 

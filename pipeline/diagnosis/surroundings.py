@@ -55,7 +55,7 @@ def engine(settings: Settings) -> Finding:
     beam = settings.beam
     place = beam.job_endpoint or urlsplit(beam.address).netloc
     if not place:
-        return Finding(Level.OK, f"{beam.engine}, at no address to look at")
+        return Finding(Level.OK, f"{beam.engine}: no address to ask")
     host, _, port = place.rpartition(":")
     try:
         socket.create_connection((host, int(port)), timeout=_SECONDS).close()
@@ -89,7 +89,7 @@ def _addresses(settings: Settings) -> Iterator[str]:
         yield settings.data.source
     if _uses_cloud_storage(settings):
         yield _STORAGE
-    for image in (settings.kubeflow.image, settings.vertex.image):
+    for image in (settings.kubeflow.image, settings.vertex.image, settings.beam.image):
         registry, slash, _ = image.partition("/")
         if slash and "." in registry:
             yield f"https://{registry}/v2/"

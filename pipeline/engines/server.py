@@ -11,6 +11,8 @@ import os
 import signal
 import subprocess
 import sys
+import threading
+from collections.abc import Callable
 
 import grpc
 from apache_beam.portability import common_urns
@@ -40,7 +42,9 @@ class WorkerPool(beam_fn_api_pb2_grpc.BeamFnExternalWorkerPoolServicer):
     its workers neither the options nor where the log goes.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, failed: Callable[[str], None]) -> None:
+        """`failed` is told of each worker that ends in another way than with its job."""
+        self._failed = failed
         self._workers: list[subprocess.Popen] = []
 
     def StartWorker(self, request, context):
@@ -56,6 +60,7 @@ class WorkerPool(beam_fn_api_pb2_grpc.BeamFnExternalWorkerPoolServicer):
         worker = subprocess.Popen(command, env=environment, stdin=subprocess.DEVNULL)
         self._workers.append(worker)
         log.info("Worker %s is process %d", request.worker_id, worker.pid)
+        threading.Thread(target=self._watch, args=[worker], daemon=True).start()
         return beam_fn_api_pb2.StartWorkerResponse()
 
     def StopWorker(self, request, context):
@@ -72,6 +77,15 @@ class WorkerPool(beam_fn_api_pb2_grpc.BeamFnExternalWorkerPoolServicer):
             except subprocess.TimeoutExpired:
                 worker.kill()
                 worker.wait()
+
+    def _watch(self, worker: subprocess.Popen) -> None:
+        code = worker.wait()
+        log.info("Worker process %d ended with exit code %d", worker.pid, code)
+        if code:
+            self._failed(
+                f"worker process {worker.pid} ended with exit code {code}"
+                + (", perhaps for want of memory" if code == -signal.SIGKILL else "")
+            )
 
 
 @worker_handlers.WorkerHandler.register_environment(
@@ -93,9 +107,17 @@ class _Runner(fn_runner.FnApiRunner):
 
 
 class _Job(local_job_service.BeamJob):
-    def __init__(self, workers: int, *arguments):
+    def __init__(self, jobs: list["_Job"], workers: int, *arguments):
         super().__init__(*arguments)
         self._workers = workers
+        jobs.append(self)
+
+    def fail(self, reason: str) -> None:
+        """Beam's runner would wait for a dead worker for ever."""
+        if not self.is_terminal_state(self.state):
+            error = beam_job_api_pb2.JobMessage.JOB_MESSAGE_ERROR
+            self._log_queues.put(beam_job_api_pb2.JobMessage(importance=error, message_text=reason))
+            self.set_state(beam_job_api_pb2.JobState.FAILED)
 
     def _invoke_runner(self):
         self.set_state(beam_job_api_pb2.JobState.RUNNING)
@@ -109,13 +131,21 @@ def serve(workers: int) -> None:
     Args:
       workers: Processes for each job.
     """
-    pool = WorkerPool()
+    jobs: list[_Job] = []
+
+    def fail(reason: str) -> None:
+        for job in jobs:
+            job.fail(reason)
+
+    pool = WorkerPool(fail)
     pool_server = grpc.server(thread_pool_executor.shared_unbounded_instance())
     beam_fn_api_pb2_grpc.add_BeamFnExternalWorkerPoolServicer_to_server(pool, pool_server)
     pool_port = pool_server.add_insecure_port(f"{_HOST}:0")
     pool_server.start()
-    jobs = local_job_service.LocalJobServicer(beam_job_type=functools.partial(_Job, workers))
-    job_port = jobs.start_grpc_server()
+    service = local_job_service.LocalJobServicer(
+        beam_job_type=functools.partial(_Job, jobs, workers)
+    )
+    job_port = service.start_grpc_server()
     try:
         addresses = {"jobs": f"{_HOST}:{job_port}", "workers": f"{_HOST}:{pool_port}"}
         print(json.dumps(addresses), flush=True)
@@ -125,7 +155,7 @@ def serve(workers: int) -> None:
             sys.stdin.read()
     finally:
         pool.stop()
-        jobs.stop()
+        service.stop()
 
 
 def _options(request: beam_fn_api_pb2.StartWorkerRequest) -> str:

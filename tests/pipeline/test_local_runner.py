@@ -102,6 +102,7 @@ buy another [while running 'Write']
         (RuntimeError("tensorflow.errors.DataLossError: w"), "w"),
         (RuntimeError("disk is full query: UPDATE `Execution`"), "disk is full"),
         (KeyboardInterrupt(), "KeyboardInterrupt"),
+        (RuntimeError("Pipeline job-1 failed in state FAILED: a worker ended"), "a worker ended"),
         (RuntimeError(FROM_A_JOB_SERVICE), "the disk is full\nbuy another"),
     ],
 )

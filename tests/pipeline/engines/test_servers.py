@@ -10,6 +10,7 @@ import psutil
 import pytest
 from apache_beam.options.pipeline_options import PipelineOptions
 
+from pipeline import local_runner
 from pipeline.engines import options, servers
 from pipeline.engines.settings import BeamSettings
 
@@ -73,14 +74,15 @@ def test_an_error_in_a_worker_reaches_the_run():
         pytest.raises(RuntimeError, match="number 0 is not to be had") as caught,
     ):
         send(fail)
-    print(repr(str(caught.value)))
+    assert local_runner.plain(caught.value) == "number 0 is not to be had"
 
 
 @pytest.fixture
 def started(tmp_path):
-    """A process that runs servers and a job in them which would take ten minutes."""
+    """A process that runs servers and a job in them which would take ten minutes, and its words."""
+    files, words = tmp_path / "files", tmp_path / "words.txt"
+    files.mkdir()
     program = f"""
-import os, time
 from pathlib import Path
 
 from pipeline.engines import servers
@@ -88,21 +90,23 @@ from pipeline.engines.settings import BeamSettings
 from tests.pipeline.engines.test_servers import send, writer
 
 with servers.running(BeamSettings(engine="portable", workers=2)):
-    send(writer(Path({str(tmp_path)!r}), seconds=600))
+    send(writer(Path({str(files)!r}), seconds=600))
 """
-    process = subprocess.Popen([sys.executable, "-c", program], cwd=REPOSITORY)
-    end = time.monotonic() + 60
-    while len(list(tmp_path.iterdir())) < 2:
+    with words.open("w") as errors:
+        command = [sys.executable, "-c", program]
+        process = subprocess.Popen(command, cwd=REPOSITORY, stderr=errors)
+    end = time.monotonic() + 100
+    while len(list(files.iterdir())) < 2:
         assert process.poll() is None and time.monotonic() < end
         time.sleep(0.1)
-    yield process, processes_in(tmp_path)
+    yield process, processes_in(files), words
     process.kill()
     process.wait()
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
 def test_servers_and_workers_end_with_the_process_that_started_them(started, number):
-    process, workers = started
+    process, workers, _ = started
     [server] = psutil.Process(process.pid).children()
     process.send_signal(number)
     process.wait(30)
@@ -110,11 +114,21 @@ def test_servers_and_workers_end_with_the_process_that_started_them(started, num
 
 
 def test_workers_end_with_their_server(started):
-    process, workers = started
+    process, workers, _ = started
     [server] = psutil.Process(process.pid).children()
     server.send_signal(signal.SIGTERM)
     assert process.wait(60) != 0
     assert ended({*workers, server.pid})
+
+
+def test_a_worker_that_dies_ends_the_job(started):
+    process, workers, words = started
+    killed = min(workers)
+    os.kill(killed, signal.SIGKILL)
+    assert process.wait(60) == 1
+    reason = f"worker process {killed} ended with exit code -9, perhaps for want of memory"
+    assert words.read_text().splitlines()[-1].endswith(f"failed in state FAILED: {reason}")
+    assert ended(workers)
 
 
 def test_a_server_that_does_not_start_is_one_message(monkeypatch):
