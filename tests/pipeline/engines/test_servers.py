@@ -113,10 +113,11 @@ def test_servers_and_workers_end_with_the_process_that_started_them(started, num
     assert ended({*workers, server.pid})
 
 
-def test_workers_end_with_their_server(started):
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
+def test_workers_end_with_their_server(started, number):
     process, workers, _ = started
     [server] = psutil.Process(process.pid).children()
-    server.send_signal(signal.SIGTERM)
+    server.send_signal(number)
     assert process.wait(60) != 0
     assert ended({*workers, server.pid})
 
