@@ -5,13 +5,13 @@ from typing import Literal
 from kubeflow import pools, storage, tpu
 from kubeflow.settings import TargetSettings
 from pipeline.config import ConfigError, Settings
+from pipeline.engines import options
+from pipeline.engines.settings import BeamSettings
 
 Target = Literal["kubeflow", "vertex"]
 
 # Where Dockerfile puts the files of MNIST.
 IMAGE_DATA = "/app/data/mnist"
-# Beam runners that work inside the container of the node.
-_IN_CONTAINER = ("FnApiRunner", "BundleBasedDirectRunner", "DirectRunner")
 
 
 def of(settings: Settings, target: Target) -> TargetSettings:
@@ -35,8 +35,10 @@ def resolve(settings: Settings, target: Target) -> Settings:
         count = pools.parse_gpus(settings.kubeflow.gpu).count
         if count > 1:
             train = train.model_copy(update={"strategy": f"mirrored:{count}"})
-    beam = settings.beam.model_copy(update={"args": _beam_args(settings.beam.args, platform.image)})
-    return settings.model_copy(update={"root": root, "train": train, "beam": beam})
+    beam = _beam(settings, target, platform.image)
+    resolved = settings.model_copy(update={"root": root, "train": train, "beam": beam})
+    options.check(resolved)
+    return resolved
 
 
 def require_remote(settings: Settings, target: Target) -> None:
@@ -79,12 +81,19 @@ def _check(settings: Settings, target: Target, root: str) -> None:
         raise ConfigError("vertex.endpoint.name needs vertex.project, the project of the endpoint")
 
 
-def _beam_args(args: list[str], image: str) -> list[str]:
-    """Beam options for a run in containers: other runners start workers from our image."""
-    runner = next((a.split("=", 1)[1] for a in args if a.startswith("--runner=")), _IN_CONTAINER[0])
-    if runner in _IN_CONTAINER:
-        return list(args)
-    kept = [arg for arg in args if arg != "--sdk_container_image=unused"]
-    if not any(arg.startswith("--sdk_container_image=") for arg in kept):
-        kept.append(f"--sdk_container_image={image}")
-    return kept
+def _beam(settings: Settings, target: Target, image: str) -> BeamSettings:
+    """Workers start from the platform's image, on Vertex in its project and region."""
+    beam = settings.beam
+    if beam.starts_servers:
+        raise ConfigError(
+            f"beam.engine=portable on {target} needs beam.job_endpoint, the HOST:PORT of a Beam "
+            "job service that the nodes reach; beam.engine=local works inside each node"
+        )
+    dataflow = beam.dataflow
+    if target == "vertex":
+        filled = {
+            "project": dataflow.project or settings.vertex.project,
+            "region": dataflow.region or settings.vertex.region,
+        }
+        dataflow = dataflow.model_copy(update=filled)
+    return beam.model_copy(update={"image": beam.image or image, "dataflow": dataflow})

@@ -30,6 +30,7 @@ from components.trainer.settings import (
 from kubeflow.settings import KubeflowSettings, RetrainSettings, VertexSettings
 from pipeline import urls
 from pipeline.data_settings import DataSettings, Folder
+from pipeline.engines.settings import BeamSettings
 
 ENVIRONMENT_PREFIX = "MNIST_TFX_"
 
@@ -84,17 +85,6 @@ class PushSettings(Section):
         "serving/mnist", validate_default=True, description="Folder of versions"
     )
     keep: int = Field(5, gt=0, description="Versions kept at the destination")
-
-
-class BeamSettings(Section):
-    """How the Beam components run."""
-
-    args: list[str] = Field(
-        # In-process and single-threaded is the fastest on one machine; without an image name,
-        # TFX builds a source distribution of itself for each Beam component.
-        default_factory=lambda: ["--runner=FnApiRunner", "--sdk_container_image=unused"],
-        description="Beam pipeline options",
-    )
 
 
 class Settings(Section):

@@ -25,6 +25,7 @@ CHECKS: Sequence[Check] = (
     machine.disk,
     machine.folders,
     machine.metadata,
+    surroundings.engine,
     surroundings.credentials,
     surroundings.network,
 )

@@ -1,6 +1,7 @@
 """Runs the pipeline in this process, one node after another, and tells a listener how it goes."""
 
 import contextlib
+import itertools
 import os
 import re
 import sys
@@ -152,10 +153,19 @@ def plain(error: BaseException) -> str:
     """An error in one paragraph, without the wrapping of Beam and the queries of ML Metadata."""
     while error.__cause__ is not None:
         error = error.__cause__
-    text = re.split(r" \[while running| query: ", str(error))[0].strip()
+    text = re.split(r" \[while running| query: ", _last_words(str(error)))[0].strip()
     text = text.removeprefix(f"{type(error).__name__}: ")
     text = re.sub(r"^(\w+\.)+\w+: ", "", text)  # module.Class:, from another process or thread
     return text or type(error).__name__
+
+
+def _last_words(text: str) -> str:
+    """What an error says without the traceback that it brings from another process."""
+    _, found, last = text.rpartition("Traceback (most recent call last):\n")
+    if not found:
+        return re.sub(r"^Pipeline \S+ failed in state \w+: ", "", text)
+    lines = itertools.dropwhile(lambda line: line.startswith(" "), last.splitlines())
+    return re.sub(r"^[\w.]+: ", "", "\n".join(lines))
 
 
 def _outcome(connection, execution_id: int):

@@ -18,6 +18,7 @@ from components.pusher import Pusher
 from components.schema import ImportSchemaGen, schema_text
 from pipeline import changes, fingerprint
 from pipeline.config import Settings
+from pipeline.engines.options import beam_args
 from pipeline.evaluation import eval_config
 
 
@@ -153,5 +154,5 @@ def create_pipeline(
         metadata_connection_config=metadata.sqlite_metadata_connection_config(
             f"{metadata_folder or settings.root}/metadata.sqlite"
         ),
-        beam_pipeline_args=list(settings.beam.args),
+        beam_pipeline_args=beam_args(settings),
     )

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 
 from pipeline.config import Settings
-from pipeline.diagnosis import machine
+from pipeline.diagnosis import machine, surroundings
 from pipeline.diagnosis.finding import Finding, Level
 
 # Those of doctor's checks that take no time.
@@ -12,6 +12,7 @@ CHECKS: Sequence[Callable[[Settings], Finding]] = (
     machine.disk,
     machine.memory,
     machine.metadata,
+    surroundings.engine,
 )
 
 

@@ -17,6 +17,7 @@ from components.files import write_whole
 from pipeline import data, lock, preflight
 from pipeline.config import ConfigError, Settings
 from pipeline.console import NodeTable
+from pipeline.engines import options, servers
 from pipeline.local_runner import NodeFailedError, output_to, plain, run_nodes
 
 log = logging.getLogger(__name__)
@@ -33,6 +34,7 @@ def run(settings: Settings) -> int:
     console = Console(stderr=True, highlight=False)
     try:
         root = _local_root(settings)
+        options.check(settings)
         preflight.require(settings)
         root.mkdir(parents=True, exist_ok=True)
         with lock.hold(root / "lock"):
@@ -56,7 +58,10 @@ def _run(settings: Settings, folder: Path, terminal: IO[str], received: list[int
         pipeline = _prepare(settings, console)
         from pipeline import headlines
 
-        with NodeTable([node.id for node in pipeline.components], terminal) as table:
+        with (
+            NodeTable([node.id for node in pipeline.components], terminal) as table,
+            servers.running(settings.beam),
+        ):
             _log_to(table)
             results = run_nodes(
                 pipeline, folder.name, table, headlines.of, interrupted=lambda: bool(received)
@@ -74,7 +79,7 @@ def _run(settings: Settings, folder: Path, terminal: IO[str], received: list[int
         ended = {"verdict": "failed", "node": error.node, "reason": error.reason}
         _write_result(folder, start, ended)
         return FAILED
-    except PreparationError as error:
+    except (PreparationError, servers.StartError) as error:
         _print_error(console, str(error))
         _write_result(folder, start, {"verdict": "failed", "node": None, "reason": str(error)})
         return FAILED

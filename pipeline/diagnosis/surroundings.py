@@ -1,6 +1,7 @@
 """Google credentials, and the servers that the project needs."""
 
 import os
+import socket
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
@@ -49,6 +50,22 @@ def network(settings: Settings) -> Finding:
     )
 
 
+def engine(settings: Settings) -> Finding:
+    """Whether what runs the Beam components answers, where the settings say where it is."""
+    beam = settings.beam
+    place = beam.job_endpoint or urlsplit(beam.address).netloc
+    if not place:
+        return Finding(Level.OK, f"{beam.engine}: no address to ask")
+    host, _, port = place.rpartition(":")
+    try:
+        socket.create_connection((host, int(port)), timeout=_SECONDS).close()
+    except OSError as error:
+        name = "beam.job_endpoint" if beam.job_endpoint else "beam.address"
+        text = f"no answer from {name} {place}: {error.strerror or error}"
+        return Finding(Level.FAILURE, text, "start it there, or set beam.engine=local")
+    return Finding(Level.OK, f"{beam.engine} answers at {place}")
+
+
 def _well_known_file() -> Path:
     # `expanduser` leaves the ~ of a user who has no home; `Path.home` would fail.
     folder = os.environ.get("CLOUDSDK_CONFIG") or os.path.expanduser("~/.config/gcloud")
@@ -72,7 +89,7 @@ def _addresses(settings: Settings) -> Iterator[str]:
         yield settings.data.source
     if _uses_cloud_storage(settings):
         yield _STORAGE
-    for image in (settings.kubeflow.image, settings.vertex.image):
+    for image in (settings.kubeflow.image, settings.vertex.image, settings.beam.image):
         registry, slash, _ = image.partition("/")
         if slash and "." in registry:
             yield f"https://{registry}/v2/"

@@ -86,9 +86,10 @@ def writing(node: str) -> None:
     At the latest it dies when it is through, and the Pusher before it publishes: its output is
     small, and the thread that looks for it may come too late.
     """
-    from components import publishing
     from tfx.orchestration.portable.beam_executor_operator import BeamExecutorOperator
     from tfx.orchestration.portable.python_executor_operator import PythonExecutorOperator
+
+    from components import publishing
 
     def watched(original):
         def run_executor(self, execution_info):

@@ -111,6 +111,42 @@ def test_the_tpu_image_names_the_release_of_the_lock():
     assert f"tensorflow-tpu=={release}" in text
 
 
+def test_the_worker_of_beam_is_of_the_release_of_the_lock():
+    lock = (REPOSITORY / "requirements.lock").read_text()
+    first, second = re.findall(r"^apache-beam==(\S+)", lock, re.MULTILINE)
+    text = FILES[0].read_text()
+    assert f"\nARG BEAM={first}\n" in text
+    assert f"--build-arg PYTHON=3.13 --build-arg BEAM={second} " in text
+    assert ("FROM", "apache/beam_python${PYTHON}_sdk:${BEAM} AS beam") in instructions(FILES[0])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "output"),
+    [
+        (["--id=1", "--logging_endpoint=a b"], "boot\n--id=1\n--logging_endpoint=a b\n"),
+        (["--worker_pool"], "boot\n--worker_pool\n"),
+        (["printf", "%s\n", "a b"], "a b\n"),
+    ],
+)
+def test_engines_start_workers_and_everybody_else_a_command(tmp_path, arguments, output):
+    boot = "/opt/apache/beam/boot"
+    stage = last_stage(FILES[0])
+    assert ("COPY", "--from=beam /opt/apache/beam /opt/apache/beam") in stage
+    # Else Beam makes an environment that has none of the image's packages.
+    assert any("RUN_PYTHON_SDK_IN_DEFAULT_ENVIRONMENT=1" in a for name, a in stage if name == "ENV")
+    [entry] = [arguments for name, arguments in stage if name == "ENTRYPOINT"]
+    shell, script = re.findall(r'"([^"]+)"', entry)
+    text = (REPOSITORY / Path(script).relative_to("/app")).read_text()
+    fake = tmp_path / "boot"
+    fake.write_text("#!/bin/sh\nprintf '%s\\n' boot \"$@\"\n")
+    fake.chmod(0o755)
+    copy = tmp_path / "start.sh"
+    assert boot in text
+    copy.write_text(text.replace(boot, str(fake)))
+    process = subprocess.run([shell, copy, *arguments], capture_output=True, text=True, check=True)
+    assert process.stdout == output
+
+
 def test_both_images_have_the_same_code():
     def copied(file):
         return [a for name, a in last_stage(file) if name == "COPY" and "--from" not in a]

@@ -3,6 +3,7 @@ import pytest
 from kubeflow import storage, targets
 from pipeline import config
 from pipeline.config import ConfigError
+from pipeline.engines import options
 
 
 def settings(*overrides: str):
@@ -78,18 +79,35 @@ def test_a_remote_run_needs_places_that_every_container_sees():
     targets.require_remote(settings(*bucket, "data.source=gs://b/d"), "vertex")
 
 
-def test_beam_image_is_ours_where_workers_are_containers():
-    here = targets.resolve(settings("kubeflow.image=i:1"), "kubeflow")
-    assert "--sdk_container_image=unused" in here.beam.args
-    dataflow = settings(
-        "kubeflow.image=i:1",
-        "beam.args=[--runner=DataflowRunner, --sdk_container_image=unused, --region=r]",
+def test_workers_are_containers_of_the_image_of_the_platform():
+    flink = settings("kubeflow.image=i:1", "beam.engine=flink", "beam.address=http://f:8081")
+    args = options.beam_args(targets.resolve(flink, "kubeflow"))
+    assert "--environment_config=i:1" in args and "--sdk_container_image=i:1" in args
+    own = settings(
+        "kubeflow.image=i:1", "beam.image=j:2", "beam.engine=flink", "beam.address=http://f:1"
     )
-    assert targets.resolve(dataflow, "kubeflow").beam.args == [
+    assert "--environment_config=j:2" in options.beam_args(targets.resolve(own, "kubeflow"))
+
+
+def test_dataflow_on_vertex_needs_no_setting_more():
+    dataflow = settings(
+        "beam.engine=dataflow", "vertex.project=p", "vertex.image=i:1", "vertex.root=gs://b/r"
+    )
+    assert options.beam_args(targets.resolve(dataflow, "vertex")) == [
         "--runner=DataflowRunner",
-        "--region=r",
+        "--project=p",
+        "--region=us-central1",
+        "--temp_location=gs://b/r/beam-temp",
         "--sdk_container_image=i:1",
     ]
+    with pytest.raises(ConfigError, match=r"needs beam\.dataflow\.project"):
+        targets.resolve(dataflow, "kubeflow")
+
+
+def test_a_node_on_a_platform_starts_no_job_service():
+    with pytest.raises(ConfigError, match=r"portable on kubeflow needs beam\.job_endpoint"):
+        targets.resolve(settings("beam.engine=portable"), "kubeflow")
+    targets.resolve(settings("beam.engine=portable", "beam.job_endpoint=h:1"), "kubeflow")
 
 
 @pytest.mark.parametrize("uri", ["/a/b", "gs://b/c", "relative"])

@@ -4,6 +4,7 @@ from components.data_limits import DataLimits
 from components.trainer.settings import CheckpointSettings, TrainSettings
 from pipeline import config
 from pipeline.config import ConfigError, Settings, load
+from pipeline.engines.settings import BeamSettings, DataflowSettings
 
 
 def test_defaults_are_the_local_configuration():
@@ -119,10 +120,11 @@ def test_settings_are_frozen():
 
 def test_every_setting_is_documented():
     sections = (TrainSettings, CheckpointSettings, config.DataSettings, DataLimits)
-    sections = (*sections, config.EvaluateSettings)
+    sections = (*sections, config.EvaluateSettings, BeamSettings, DataflowSettings)
     for section in (Settings, *sections):
         for name, field in section.model_fields.items():
             nested = section is Settings and name not in ("name", "root", "cache")
+            nested = nested or field.annotation is DataflowSettings
             assert nested or field.description, f"{section.__name__}.{name}"
 
 
@@ -134,7 +136,9 @@ def test_every_setting_is_documented():
         "push.destination=s3://me:sesame@bucket/models",
         "root=https://me:sesame@host/",
         "kubeflow.host=https://me:sesame@host/pipeline",
-        "beam.args=[--runner=FlinkRunner, --flink_master=http://me:sesame@host]",
+        "beam.args=[--flink_master=http://me:sesame@host]",
+        "beam.address=http://me:sesame@host",
+        "beam.job_endpoint=http://me:sesame@host",
         "train.model_arguments={weights: http://me:sesame@host}",
         "data.source=[https://me:sesame@host",
         "data.eval_examples=https://me:sesame@host",

@@ -6,6 +6,7 @@ import importlib.metadata
 import os
 import resource
 import shutil
+import socket
 import sqlite3
 import sys
 import threading
@@ -340,6 +341,20 @@ def test_any_answer_shows_that_a_server_is_there(settings, monkeypatch, status, 
         server.shutdown()
         thread.join()
     assert found.level == level
+
+
+def test_an_engine_that_answers_and_one_that_does_not(tmp_path):
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = server.getsockname()[1]
+        service = {"beam.engine": "portable", "beam.job_endpoint": f"127.0.0.1:{port}"}
+        assert surroundings.engine(make(tmp_path, **service)).level == Level.OK
+        flink = {"beam.engine": "flink", "beam.address": f"http://127.0.0.1:{port}"}
+        found = surroundings.engine(make(tmp_path, **flink))
+        assert (found.level, found.text) == (Level.OK, f"flink answers at 127.0.0.1:{port}")
+    found = surroundings.engine(make(tmp_path, **flink))
+    assert found.level == Level.FAILURE
+    assert found.text == f"no answer from beam.address 127.0.0.1:{port}: Connection refused"
+    assert found.cure == "start it there, or set beam.engine=local"
 
 
 def test_the_lock_of_this_project_is_read_whole():

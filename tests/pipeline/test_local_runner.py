@@ -75,6 +75,24 @@ def test_output_comes_back_after_an_error(tmp_path, capfd):
     assert capfd.readouterr().out == "back\n"
 
 
+FROM_A_JOB_SERVICE = """Pipeline job-1 failed in state FAILED: Error running pipeline.
+Traceback (most recent call last):
+  File "local_job_service.py", line 293, in _run_job
+    self.result = self._invoke_runner()
+RuntimeError: Traceback (most recent call last):
+  File "common.py", line 1499, in process
+ValueError: the disk is full
+
+During handling of the above exception, another exception occurred:
+
+Traceback (most recent call last):
+  File "core.py", line 2128, in <lambda>
+    wrapper = lambda x: [fn(x)]
+ValueError: the disk is full
+buy another [while running 'Write']
+"""
+
+
 @pytest.mark.parametrize(
     ("error", "text"),
     [
@@ -84,6 +102,8 @@ def test_output_comes_back_after_an_error(tmp_path, capfd):
         (RuntimeError("tensorflow.errors.DataLossError: w"), "w"),
         (RuntimeError("disk is full query: UPDATE `Execution`"), "disk is full"),
         (KeyboardInterrupt(), "KeyboardInterrupt"),
+        (RuntimeError("Pipeline job-1 failed in state FAILED: a worker ended"), "a worker ended"),
+        (RuntimeError(FROM_A_JOB_SERVICE), "the disk is full\nbuy another"),
     ],
 )
 def test_errors_are_told_plainly(error, text):

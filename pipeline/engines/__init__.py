@@ -1,0 +1,1 @@
+"""Where the Beam components run: in this process, beside it, or on a cluster."""
