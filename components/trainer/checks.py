@@ -6,7 +6,7 @@ from typing import Any
 
 import keras
 
-from components.trainer import layers
+from components.trainer import augmentation, layers
 
 
 class LayerError(ValueError):
@@ -34,8 +34,9 @@ def check_layers(model: keras.Model, replicas: int) -> None:
         if replicas > 1 and _draws_on_its_own(layer):
             raise LayerError(
                 f"layer '{layer.name}' ({type(layer).__name__}) draws the same random numbers on "
-                f"each of {replicas} replicas; use Dropout, SpatialDropout1D or RandomShift of "
-                "components.trainer.layers, or `Batch.uniform` in a layer of your own"
+                f"each of {replicas} replicas; use Dropout or SpatialDropout1D of "
+                "components.trainer.layers, a subclass of components.trainer.augmentation's "
+                "Augmentation, or `Batch.uniform` in a layer of your own"
             )
     for place, layer in _untracked(tracked):
         raise LayerError(
@@ -47,7 +48,7 @@ def check_layers(model: keras.Model, replicas: int) -> None:
 
 def _draws_on_its_own(layer: keras.Layer) -> bool:
     """Whether the layer has a random generator of Keras's, and a rate at which it is used."""
-    if isinstance(layer, layers.GlobalMask | layers.RandomShift):
+    if isinstance(layer, layers.GlobalMask | augmentation.Augmentation):
         return False
     names = ("rate", "dropout", "recurrent_dropout")  # The last two are of recurrent cells.
     rates = [getattr(layer, name) for name in names if hasattr(layer, name)]

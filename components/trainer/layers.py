@@ -64,6 +64,11 @@ def batch_scope(batch: Batch) -> Iterator[None]:
         _BATCH.reset(token)
 
 
+def current_batch() -> Batch | None:
+    """The batch of the `batch_scope` in force; None outside of the training loop."""
+    return _BATCH.get()
+
+
 def batch_of(present: tf.Tensor, step: tf.Tensor, momentum: tf.Tensor | None = None) -> Batch:
     """Finds this replica's place in the global batch; call it in replica context.
 
@@ -100,7 +105,7 @@ class BatchNormalization(keras.layers.BatchNormalization):
         super().__init__(**{**arguments, "synchronized": True})
 
     def call(self, inputs, training=None, mask=None):
-        batch = _BATCH.get()
+        batch = current_batch()
         if batch is None or not (training and self.trainable):
             return super().call(inputs, training=training, mask=mask)
         if mask is not None:
@@ -162,7 +167,7 @@ class GlobalMask:
     """Makes a Keras dropout layer draw its mask by each example's place in the global batch."""
 
     def call(self, inputs, training=False):
-        batch = _BATCH.get()
+        batch = current_batch()
         if batch is None or not training or self.rate == 0:
             return super().call(inputs, training=training)
         if self.seed is None:
@@ -185,43 +190,3 @@ class SpatialDropout1D(GlobalMask, keras.layers.SpatialDropout1D):
 
     def _mask_shape(self, inputs: tf.Tensor) -> list[int]:
         return [1, inputs.shape[-1]]
-
-
-@keras.saving.register_keras_serializable("mnist_tfx")
-class RandomShift(keras.layers.Layer):
-    """Moves each training image by up to `pixels` in each direction and fills up with zeros.
-
-    In the training loop, shifts don't depend on the number of replicas.
-
-    Args:
-      pixels: Largest shift, in pixels.
-      seed: Of the shifts.
-    """
-
-    def __init__(self, pixels: int, seed: int, **arguments):
-        # Without autocast, Keras leaves bytes as they are.
-        super().__init__(autocast=False, **arguments)
-        self.pixels, self.seed = pixels, seed
-        self._seed_generator = keras.random.SeedGenerator(seed)
-
-    def call(self, inputs, training=False):  # [local_batch, height, width], any dtype.
-        if not training or self.pixels == 0:
-            return inputs
-        batch = _BATCH.get()
-        if batch is None:
-            draws = keras.random.uniform([tf.shape(inputs)[0], 2], seed=self._seed_generator)
-        else:
-            draws = batch.uniform([2], self.seed)
-        corner = tf.cast(draws * (2 * self.pixels + 1), tf.int32)  # Each from 0 to 2 * pixels.
-        margin = [self.pixels, self.pixels]
-        padded = tf.pad(inputs, [[0, 0], margin, margin])
-        rows = corner[:, :1] + tf.range(inputs.shape[1])
-        columns = corner[:, 1:] + tf.range(inputs.shape[2])
-        moved = tf.gather(padded, rows, axis=1, batch_dims=1)
-        return tf.gather(moved, columns, axis=2, batch_dims=1)
-
-    def compute_output_shape(self, input_shape):
-        return input_shape
-
-    def get_config(self):
-        return {**super().get_config(), "pixels": self.pixels, "seed": self.seed}

@@ -167,12 +167,13 @@ class TestResume:
             gradients=(),
             dtype="float32",
             folder="checkpoints",
+            **model_arguments,
         ):
             keras.utils.set_random_seed(0)
             strategy = strategies.create(f"mirrored:{replicas}" if replicas > 1 else "default")
             with strategy.scope():
                 loop = TrainingLoop(
-                    models.create(model, seed=0, dtype=dtype),
+                    models.create(model, seed=0, dtype=dtype, **model_arguments),
                     optimizers.create(optimizer, learning_rate=0.01),
                     strategy=strategy,
                     processors=create_processors(gradients),
@@ -211,6 +212,7 @@ class TestResume:
             {"replicas": 1},
             {"replicas": 2},
             {"model": "sequence"},
+            {"model": "cnn", "rotation": 10, "scale": 0.1, "warp": 1},
             {"optimizer": "prodigy", "gradients": [{"name": "accumulate", "batches": 3}]},
             {"optimizer": "keras:Adam", "gradients": [{"name": "add_noise", "eta": 0.01}]},
             {"optimizer": "sgd", "dtype": "mixed_float16"},

@@ -3,7 +3,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from components.trainer import layers
+from components.trainer import augmentation, layers
 from components.trainer import strategy as strategies
 
 # (replicas, padded): 8 rows of which 5 are examples; unpadded, 4 replicas get 2, 2, 1 and none.
@@ -136,7 +136,8 @@ class TestRandomLayers:
     LAYERS = {  # noqa: RUF012
         "dropout": (lambda: layers.Dropout(0.4, seed=3), (6,)),
         "spatial": (lambda: layers.SpatialDropout1D(0.4, seed=3), (4, 6)),
-        "shift": (lambda: layers.RandomShift(2, seed=3), (7, 7)),
+        "shift": (lambda: augmentation.RandomShift(2, seed=3), (7, 7)),
+        "distortion": (lambda: augmentation.RandomDistortion(20, 0.2, 1, seed=3), (7, 7)),
     }
 
     def draw(self, on_replicas, kind, replicas=1, padded=True, step=1, seed=None):
@@ -155,7 +156,8 @@ class TestRandomLayers:
     def test_draws_do_not_depend_on_the_replicas(self, on_replicas, kind, replicas, padded):
         expected, _ = self.draw(on_replicas, kind)
         actual, _ = self.draw(on_replicas, kind, replicas, padded)
-        np.testing.assert_array_equal(actual, expected)
+        # Another size of slice may be rounded in another way.
+        np.testing.assert_allclose(actual, expected, rtol=1e-4, atol=1e-5)
 
     @pytest.mark.parametrize("kind", LAYERS)
     def test_draws_differ_by_step_and_seed_and_repeat(self, on_replicas, kind):
@@ -178,24 +180,6 @@ class TestRandomLayers:
         assert (dropped.all(axis=1) == dropped.any(axis=1)).all() and dropped.any()
         np.testing.assert_allclose(output[~dropped], data[~dropped] / 0.6, rtol=1e-6)
 
-    def test_shift_moves_the_image_as_a_whole(self, on_replicas):
-        output, images = self.draw(on_replicas, "shift")
-        shifts = []
-        for moved, image in zip(output, images, strict=True):
-            padded = np.pad(image, 2)
-            corners = [(r, c) for r in range(5) for c in range(5)]
-            shifts += [
-                (r, c) for r, c in corners if np.array_equal(padded[r : r + 7, c : c + 7], moved)
-            ]
-        assert len(shifts) == 5 and len(set(shifts)) > 1
-
-    def test_shifts_are_uniform(self, on_replicas):
-        data = {"x": np.zeros([4000, 5, 5], np.uint8), "label": np.zeros(4000, int)}
-        data["x"][:, 2, 2] = 1
-        call = call_in_training(layers.RandomShift(1, seed=0))
-        output = on_replicas(strategies.create("default"), call, data, batch_size=4000)[0]
-        np.testing.assert_allclose(output.mean(0)[1:4, 1:4], np.full([3, 3], 1 / 9), atol=0.02)
-
     @pytest.mark.parametrize("kind", LAYERS)
     def test_nothing_happens_at_inference(self, kind):
         make, shape = self.LAYERS[kind]
@@ -206,12 +190,6 @@ class TestRandomLayers:
         output = layers.Dropout(0.4, seed=3)(np.ones([100, 100], np.float32), training=True)
         assert np.mean(np.equal(output, 0)) == pytest.approx(0.4, abs=0.03)
 
-    def test_without_a_loop_shifts_are_drawn_too(self):
-        images = np.random.default_rng(0).normal(size=[50, 7, 7]).astype(np.float32)
-        layer = layers.RandomShift(2, seed=3)
-        first, second = layer(images, training=True), layer(images, training=True)
-        assert np.not_equal(first, images).any() and np.not_equal(first, second).any()
-
     def test_dropout_needs_a_seed(self, on_replicas):
         call = call_in_training(layers.Dropout(0.4, name="drop"))
         with pytest.raises(ValueError, match="'drop' needs a seed"):
@@ -220,7 +198,8 @@ class TestRandomLayers:
 
 def test_layers_survive_saving(tmp_path):
     image = keras.Input([8, 8])
-    x = layers.RandomShift(2, seed=5)(image)
+    x = augmentation.RandomShift(2, seed=5)(image)
+    x = augmentation.RandomDistortion(10, 0.1, 1, seed=5)(x)
     x = layers.BatchNormalization(momentum=0.7)(x)
     x = layers.SpatialDropout1D(0.1, seed=6)(x)
     x = layers.Dropout(0.2, seed=7)(x)

@@ -10,7 +10,7 @@ NAMES = models.names()
 
 
 def test_names():
-    assert models.names() == ["cnn", "mlp", "sequence", "encoder_decoder"]
+    assert models.names() == ["cnn", "small_cnn", "deep_cnn", "mlp", "sequence", "encoder_decoder"]
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -86,6 +86,46 @@ def test_encoder_decoder_redraws_with_the_label_but_classifies_without(examples)
     assert 0 <= np.min(first["reconstruction"]) <= np.max(first["reconstruction"]) <= 1
 
 
+@pytest.mark.parametrize(
+    ("name", "filters"),
+    [("cnn", [8, 16, 24]), ("small_cnn", [8, 16]), ("deep_cnn", [8, 8, 16, 24])],
+)
+def test_filters_are_the_sizes_of_the_convolutions(name, filters):
+    model = models.create(name, filters=filters)
+    convolutions = [layer for layer in model.layers if isinstance(layer, keras.layers.Conv2D)]
+    assert [layer.filters for layer in convolutions] == filters
+
+
+@pytest.mark.parametrize("name", ["cnn", "deep_cnn"])
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"filters": [16, 32]}, "filters must be [34] positive integers, got \\[16, 32\\]"),
+        ({"filters": [8, 8, 8, 0]}, "filters must be [34] positive integers, got \\[8, 8, 8, 0\\]"),
+        ({"filters": 16}, "filters must be [34] positive integers, got 16"),
+        ({"filters": "abc"}, "filters must be [34] positive integers, got 'abc'"),
+        ({"shift": -1}, "shift must be a whole number of pixels >= 0; got -1"),
+        ({"shift": 1.5}, "shift must be a whole number of pixels >= 0; got 1.5"),
+        ({"rotation": -1}, "rotation must be a finite number >= 0; got -1"),
+        ({"warp": "much"}, "warp must be a finite number >= 0; got 'much'"),
+    ],
+)
+def test_arguments_that_a_cnn_cannot_take(name, arguments, message):
+    with pytest.raises(ValueError, match=message):
+        models.create(name, **arguments)
+
+
+def test_images_are_distorted_in_training_alone(examples):
+    image = tf.constant(examples(3)["image"])
+    plain = models.create("cnn", dropout=0.0, shift=0)
+    distorted = models.create("cnn", dropout=0.0, shift=0, rotation=20, scale=0.1, warp=1)
+    distorted.set_weights(plain.get_weights())
+    served = plain(image)["logits"]
+    np.testing.assert_array_equal(distorted(image)["logits"], served)
+    trained = distorted(image, training=True)["logits"]
+    assert (np.abs(trained - served).max(axis=-1) > 1e-4).all()
+
+
 def test_logits_that_need_the_label_cannot_be_served():
     label = keras.Input([], name="label", dtype="int64")
     image = keras.Input([28, 28], name="image", dtype="uint8")
@@ -97,7 +137,7 @@ def test_logits_that_need_the_label_cannot_be_served():
 
 
 def test_an_unknown_model():
-    with pytest.raises(ModelError, match="one of cnn, mlp, .*, got 'resnet'"):
+    with pytest.raises(ModelError, match="one of cnn, small_cnn, .*, got 'resnet'"):
         models.create("resnet")
 
 
