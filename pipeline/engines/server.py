@@ -12,7 +12,7 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Sequence
 
 import grpc
 from apache_beam.portability import common_urns
@@ -42,9 +42,9 @@ class WorkerPool(beam_fn_api_pb2_grpc.BeamFnExternalWorkerPoolServicer):
     its workers neither the options nor where the log goes.
     """
 
-    def __init__(self, failed: Callable[[str], None]) -> None:
-        """`failed` is told of each worker that ends in another way than with its job."""
-        self._failed = failed
+    def __init__(self, jobs: Sequence["Job"]) -> None:
+        """`jobs` are all that were ever sent; those that run own the workers that are started."""
+        self._jobs = jobs
         self._workers: list[subprocess.Popen] = []
 
     def StartWorker(self, request, context):
@@ -60,7 +60,8 @@ class WorkerPool(beam_fn_api_pb2_grpc.BeamFnExternalWorkerPoolServicer):
         worker = subprocess.Popen(command, env=environment, stdin=subprocess.DEVNULL)
         self._workers.append(worker)
         log.info("Worker %s is process %d", request.worker_id, worker.pid)
-        threading.Thread(target=self._watch, args=[worker], daemon=True).start()
+        running = [job for job in self._jobs if not job.is_terminal_state(job.state)]
+        threading.Thread(target=_watch, args=[worker, running], daemon=True).start()
         return beam_fn_api_pb2.StartWorkerResponse()
 
     def StopWorker(self, request, context):
@@ -77,15 +78,6 @@ class WorkerPool(beam_fn_api_pb2_grpc.BeamFnExternalWorkerPoolServicer):
             except subprocess.TimeoutExpired:
                 worker.kill()
                 worker.wait()
-
-    def _watch(self, worker: subprocess.Popen) -> None:
-        code = worker.wait()
-        log.info("Worker process %d ended with exit code %d", worker.pid, code)
-        if code:
-            self._failed(
-                f"worker process {worker.pid} ended with exit code {code}"
-                + (", perhaps for want of memory" if code == -signal.SIGKILL else "")
-            )
 
 
 @worker_handlers.WorkerHandler.register_environment(
@@ -106,8 +98,10 @@ class _Runner(fn_runner.FnApiRunner):
         self._num_workers = workers
 
 
-class _Job(local_job_service.BeamJob):
-    def __init__(self, jobs: list["_Job"], workers: int, *arguments):
+class Job(local_job_service.BeamJob):
+    """A job that fails when one of its workers does."""
+
+    def __init__(self, jobs: list["Job"], workers: int, *arguments):
         super().__init__(*arguments)
         self._workers = workers
         jobs.append(self)
@@ -131,19 +125,14 @@ def serve(workers: int) -> None:
     Args:
       workers: Processes for each job.
     """
-    jobs: list[_Job] = []
-
-    def fail(reason: str) -> None:
-        for job in jobs:
-            job.fail(reason)
-
-    pool = WorkerPool(fail)
+    jobs: list[Job] = []
+    pool = WorkerPool(jobs)
     pool_server = grpc.server(thread_pool_executor.shared_unbounded_instance())
     beam_fn_api_pb2_grpc.add_BeamFnExternalWorkerPoolServicer_to_server(pool, pool_server)
     pool_port = pool_server.add_insecure_port(f"{_HOST}:0")
     pool_server.start()
     service = local_job_service.LocalJobServicer(
-        beam_job_type=functools.partial(_Job, jobs, workers)
+        beam_job_type=functools.partial(Job, jobs, workers)
     )
     job_port = service.start_grpc_server()
     try:
@@ -156,6 +145,17 @@ def serve(workers: int) -> None:
     finally:
         pool.stop()
         service.stop()
+
+
+def _watch(worker: subprocess.Popen, jobs: Sequence[Job]) -> None:
+    code = worker.wait()
+    log.info("Worker process %d ended with exit code %d", worker.pid, code)
+    if code:
+        reason = f"worker process {worker.pid} ended with exit code {code}"
+        if code == -signal.SIGKILL:
+            reason += ", perhaps for want of memory"
+        for job in jobs:
+            job.fail(reason)
 
 
 def _options(request: beam_fn_api_pb2.StartWorkerRequest) -> str:

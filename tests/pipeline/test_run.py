@@ -9,6 +9,7 @@ import tensorflow as tf
 from components import versions
 from pipeline import config
 from pipeline import run as runner
+from pipeline.engines import servers
 from pipeline.local_runner import NodeFailedError
 from tests.support import idx_folders
 
@@ -64,6 +65,28 @@ def test_a_run_that_could_not_start(ended):
         runner.FAILED,
         {"verdict": "failed", "node": None, "reason": "no such folder"},
     )
+
+
+def test_workers_that_do_not_start(tmp_path, monkeypatch, capfd):
+    monkeypatch.setattr(runner, "_prepare", lambda *_: SimpleNamespace(components=[]))
+    monkeypatch.setattr(servers.sys, "executable", "/bin/false")
+    settings = config.load("local", [f"root={tmp_path}", "beam.engine=portable"], environment={})
+    assert runner.run(settings) == runner.FAILED
+    assert "Beam's job service did not start (exit code 1)" in capfd.readouterr().out
+    [result] = tmp_path.glob("logs/*/result.json")
+    assert json.loads(result.read_text())["verdict"] == "failed"
+
+
+def test_an_engine_that_cannot_work_here(tmp_path, capfd):
+    dataflow = [
+        f"root={tmp_path}/runs",
+        "beam.engine=dataflow",
+        "beam.dataflow.project=my-project",
+        "beam.dataflow.region=europe-west4",
+    ]
+    assert runner.run(config.load("local", dataflow, environment={})) == runner.WRONG_SETTINGS
+    assert "root must be gs://BUCKET/FOLDER" in capfd.readouterr().err
+    assert not (tmp_path / "runs").exists()
 
 
 def test_a_push_destination_that_cannot_be_read(tmp_path, monkeypatch):
