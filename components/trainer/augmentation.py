@@ -9,6 +9,7 @@ import numpy as np
 import tensorflow as tf
 
 from components.trainer import layers
+from components.trainer.losses import at_least_32
 from components.trainer.optimizers.hyperparameters import check
 
 
@@ -137,36 +138,37 @@ class RandomDistortion(Augmentation):
         return 2 + 2 * self.NODES**2 if any_of_them else 0
 
     def alter(self, images, numbers):
-        rows, columns = self._sources(*images.shape[1:], 2 * numbers - 1)
-        return tf.cast(_sample(tf.cast(images, tf.float32), rows, columns), images.dtype)
+        pixels = at_least_32(images)
+        numbers = 2 * tf.cast(numbers, pixels.dtype) - 1
+        rows, columns = self._sources(*images.shape[1:], numbers)
+        return tf.cast(_sample(pixels, rows, columns), images.dtype)
 
     def _sources(self, height: int, width: int, numbers: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
-        """Where each pixel comes from: row and column, float32 [local_batch, height, width].
+        """Where each pixel comes from: row and column, [local_batch, height, width].
 
         Args:
           height: Of the images.
           width: Of the images.
           numbers: From -1 to 1, [local_batch, draws].
         """
-        angle, size = tf.unstack(numbers[:, :2, None, None], axis=1)
+        angle, growth = tf.unstack(numbers[:, :2, None, None], axis=1)
         angle *= self.rotation * np.pi / 180
-        size = 1 + self.scale * size
-        cosine, sine = tf.cos(angle) / size, tf.sin(angle) / size
+        growth = 1 + self.scale * growth
+        cosine, sine = tf.cos(angle) / growth, tf.sin(angle) / growth
         middle = (height - 1) / 2, (width - 1) / 2
-        y = tf.range(height, dtype=tf.float32)[:, None] - middle[0]
-        x = tf.range(width, dtype=tf.float32)[None, :] - middle[1]
+        y = tf.range(height, dtype=numbers.dtype)[:, None] - middle[0]
+        x = tf.range(width, dtype=numbers.dtype)[None, :] - middle[1]
         field = tf.reshape(numbers[:, 2:], [-1, 2, self.NODES, self.NODES])
-        field = self.warp * tf.einsum(
-            "hn,bdnm,wm->bdhw", self._hats(height), field, self._hats(width)
-        )
+        hats = [tf.constant(self._hats(size), numbers.dtype) for size in (height, width)]
+        field = self.warp * tf.einsum("hn,bdnm,wm->bdhw", hats[0], field, hats[1])
         rows = cosine * y - sine * x + middle[0] + field[:, 0]
         columns = sine * y + cosine * x + middle[1] + field[:, 1]
         return rows, columns
 
     def _hats(self, size: int) -> np.ndarray:
-        """Share of each place in the displacement of each pixel, float32 [size, NODES]."""
+        """Share of each place in the displacement of each pixel, [size, NODES]."""
         places = np.linspace(0, self.NODES - 1, size)
-        return np.maximum(0, 1 - abs(places[:, None] - np.arange(self.NODES))).astype("float32")
+        return np.maximum(0, 1 - abs(places[:, None] - np.arange(self.NODES)))
 
     def get_config(self):
         return {

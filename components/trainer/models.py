@@ -25,7 +25,7 @@ def create(name: str, *, dtype: str = "float32", **arguments) -> keras.Model:
     """Builds a model with fresh weights.
 
     Args:
-      name: `cnn`, `deep_cnn`, `mlp`, `sequence` or `encoder_decoder`.
+      name: `cnn`, `small_cnn`, `deep_cnn`, `mlp`, `sequence` or `encoder_decoder`.
       dtype: Keras dtype policy, such as `float64` or `mixed_float16`.
       **arguments: Of the model. All have `num_classes`, `seed` (of the initial weights and all
         random layers), `l2` (regularization of every kernel) and `dropout` (rate).
@@ -123,6 +123,41 @@ def cnn(
     x = layers.Dropout(dropout, seed=next(seeds))(x)
     x = keras.layers.Dense(num_classes, name="logits", **_kernel(seeds, l2))(x)
     return keras.Model({mnist.IMAGE: image}, {"logits": x}, name="cnn")
+
+
+@_register
+def small_cnn(
+    num_classes: int = data_sets.MNIST.num_classes,
+    seed: int = 0,
+    l2: float = 0.0,
+    dropout: float = 0.1,
+    filters: Sequence[int] = (16, 32),
+    shift: int = 1,
+) -> keras.Model:
+    """Two convolutions and two dense layers: a step takes two thirds of the time of `cnn`'s.
+
+    Args:
+      filters: Of each of the convolutions.
+      shift: Most pixels that a training image is moved in each direction.
+    """
+    first, second = _positive("filters", filters, 2)
+    seeds = count(1000 * seed)
+    image = keras.Input([mnist.HEIGHT, mnist.WIDTH], name=mnist.IMAGE, dtype="uint8")
+    x = augmentation.RandomShift(shift, seed=next(seeds))(image)
+    x = keras.layers.Rescaling(1 / 255)(x)
+    x = keras.layers.Reshape([mnist.HEIGHT, mnist.WIDTH, 1])(x)
+    # Strides, where pooling would first compute four times as much.
+    x = keras.layers.Conv2D(
+        first, 5, strides=2, activation="relu", name="conv1", **_kernel(seeds, l2)
+    )(x)
+    x = keras.layers.Conv2D(second, 3, activation="relu", name="conv2", **_kernel(seeds, l2))(x)
+    x = keras.layers.MaxPooling2D()(x)
+    x = keras.layers.Flatten()(x)
+    x = layers.Dropout(dropout, seed=next(seeds))(x)
+    x = keras.layers.Dense(64, activation="relu", name="dense", **_kernel(seeds, l2))(x)
+    x = layers.Dropout(dropout, seed=next(seeds))(x)
+    x = keras.layers.Dense(num_classes, name="logits", **_kernel(seeds, l2))(x)
+    return keras.Model({mnist.IMAGE: image}, {"logits": x}, name="small_cnn")
 
 
 @_register

@@ -39,7 +39,7 @@ class CheckpointSettings(Section):
 class TrainSettings(Section):
     """How the model is trained."""
 
-    model: Literal["cnn", "deep_cnn", "mlp", "sequence", "encoder_decoder"] = Field(
+    model: Literal["cnn", "small_cnn", "deep_cnn", "mlp", "sequence", "encoder_decoder"] = Field(
         "cnn", description="A name of components.trainer.models"
     )
     model_arguments: dict[str, Any] = Field(

@@ -4,6 +4,7 @@ from components.data_limits import DataLimits
 from components.trainer.settings import CheckpointSettings, TrainSettings
 from pipeline import config
 from pipeline.config import ConfigError, Settings, load
+from schemas import data_sets
 
 
 def test_defaults_are_the_local_configuration():
@@ -13,6 +14,15 @@ def test_defaults_are_the_local_configuration():
 @pytest.mark.parametrize("name", config.bundled())
 def test_bundled_configurations_load(name):
     assert isinstance(load(name, environment={}), Settings)
+
+
+def test_the_learning_rate_of_the_best_model_reaches_zero_in_its_last_step():
+    settings = load("best", environment={})
+    rate = settings.optimizer.arguments["learning_rate"]["config"]
+    train_examples = data_sets.MNIST.examples[0] - settings.data.eval_examples
+    steps_per_epoch = -(-train_examples // settings.train.batch_size)
+    assert rate["warmup_steps"] == steps_per_epoch
+    assert rate["warmup_steps"] + rate["decay_steps"] == settings.train.epochs * steps_per_epoch
 
 
 def test_flags_win_over_environment_and_environment_over_the_file(tmp_path):

@@ -35,6 +35,12 @@ def test_ours_is_exact(name):
         assert row.passes, row
 
 
+def test_a_case_may_leave_a_type_out():
+    case = dataclasses.replace(BY_NAME["full batches"], keras_optimizer=None, dtypes=["float32"])
+    assert [row.trained_by for row in verify_replicas.compare(case, [1])] == ["ours, float32"]
+    assert all("float64" in case.dtypes for case in CASES)
+
+
 def test_keras_is_off_where_it_is_said_to_be():
     rows = verify_replicas.compare(BY_NAME["clip by norm"], [1, 2])
     assert all(row.passes for row in rows)

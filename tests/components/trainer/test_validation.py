@@ -2,6 +2,7 @@ import pytest
 
 from components.trainer import validation
 from components.trainer.settings import OptimizerSettings, TrainSettings
+from pipeline import config
 
 
 def validate(**train) -> None:
@@ -10,6 +11,12 @@ def validate(**train) -> None:
 
 def test_the_defaults_are_right():
     validate()
+
+
+@pytest.mark.parametrize("name", ["fast", "best"])
+def test_the_bundled_recipes_are_right(name):
+    settings = config.load(name, environment={})
+    validation.validate(settings.train, settings.optimizer, num_classes=10)
 
 
 @pytest.mark.parametrize(
