@@ -50,7 +50,7 @@ REPLICAS = [
     Case("4 logical devices", "mirrored:4"),
     Case("2 worker processes", "multi_worker", processes=2),
 ]
-NORMALIZED = "sequence"  # It has a BatchNormalization.
+NORMALIZED = "deep_cnn"  # It has BatchNormalization after each convolution.
 WHOLE = Case("nothing", "mirrored:2", NORMALIZED)
 WITHOUT = [
     Case("statistics of BatchNormalization", "mirrored:2", NORMALIZED, left_out=(STATISTICS,)),

@@ -12,7 +12,7 @@ import typer
 from kubeflow import cli as platforms
 from pipeline import home
 from pipeline.history import cli as history
-from pipeline.options import Config, Set, usage_error
+from pipeline.options import Config, Set, local_settings, usage_error
 from pipeline.options import settings as settings_of
 
 app = typer.Typer(
@@ -92,7 +92,7 @@ def drift(
 @app.command()
 def report(run: history.RunName = "last", config: Config = None, overrides: Set = None) -> None:
     """Make the report of a finished run anew, and print its path."""
-    root = Path(settings_of(config, overrides).root)
+    root = local_settings(config, overrides).local_root()
     from pipeline.report import page, runs
 
     try:
@@ -178,7 +178,7 @@ def gc(
     """
     from pipeline import gc as collector
 
-    raise typer.Exit(collector.collect(settings_of(config, overrides), dry_run))
+    raise typer.Exit(collector.collect(local_settings(config, overrides), dry_run))
 
 
 @app.command("verify-replicas")

@@ -122,6 +122,19 @@ class Settings(Section):
             raise ValueError(f"must not end with '-' (Kubernetes and Vertex names), got {name!r}")
         return name
 
+    def local_root(self) -> Path:
+        """The root, for what reads or writes the runs of this machine.
+
+        Raises:
+          ConfigError: It is an address.
+        """
+        if "://" in self.root:
+            raise ConfigError(
+                "root: runs on this machine keep their metadata in a local folder, got "
+                f"{self.root}; runs on a platform are listed by the platform"
+            )
+        return Path(self.root)
+
     def as_yaml(self) -> str:
         """The settings as a YAML file that `load` reads back."""
         return to_yaml(self.model_dump(mode="json"))

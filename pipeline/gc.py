@@ -56,7 +56,7 @@ def collect(settings: Settings, dry_run: bool) -> int:
       Exit code.
     """
     console = Console(highlight=False, markup=False, soft_wrap=True)
-    root = Path(settings.root)
+    root = settings.local_root()
     if not (root / "metadata.sqlite").is_file():
         console.print(f"Nothing to remove: {root} has no metadata store.")
         return OK

@@ -28,6 +28,18 @@ def settings(config: str | None, overrides: list[str] | None):
         raise usage_error(error) from None
 
 
+def local_settings(config: str | None, overrides: list[str] | None):
+    """As `settings`, for a command on the runs of this machine."""
+    from pipeline.config import ConfigError
+
+    found = settings(config, overrides)
+    try:
+        found.local_root()
+    except ConfigError as error:
+        raise usage_error(error) from None
+    return found
+
+
 def usage_error(error: Exception) -> typer.Exit:
     """Prints what is wrong with a command, and gives the exit to raise."""
     typer.secho(str(error), fg=typer.colors.RED, err=True)

@@ -33,7 +33,7 @@ def run(settings: Settings) -> int:
     """Runs the pipeline in this process and says how it ended; see `cli.run` for exit codes."""
     console = Console(stderr=True, highlight=False)
     try:
-        root = _local_root(settings)
+        root = settings.local_root()
         options.check(settings)
         preflight.require(settings)
         root.mkdir(parents=True, exist_ok=True)
@@ -180,14 +180,6 @@ def _report(console: Console, folder: Path) -> None:
 
 def _print_error(console: Console, text: str) -> None:
     console.print(text, style="bold red", markup=False, soft_wrap=True)
-
-
-def _local_root(settings: Settings) -> Path:
-    if "://" in settings.root:
-        raise ConfigError(
-            f"root: a run on this machine keeps its metadata in a local folder, got {settings.root}"
-        )
-    return Path(settings.root)
 
 
 def _new_run_folder(root: Path) -> Path:

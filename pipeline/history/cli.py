@@ -7,8 +7,7 @@ from typing import Annotated
 
 import typer
 
-from pipeline.options import Config, Set, usage_error
-from pipeline.options import settings as settings_of
+from pipeline.options import Config, Set, local_settings, usage_error
 
 app = typer.Typer()
 
@@ -98,7 +97,7 @@ def _console():
 @contextlib.contextmanager
 def _history(config: str | None, overrides: list[str] | None) -> Iterator:
     """The runs under the root of the settings; what is wrong is one message and exit code 2."""
-    settings = settings_of(config, overrides)
+    settings = local_settings(config, overrides)
     from pipeline.history.problem import HistoryError
     from pipeline.history.runs import History
 

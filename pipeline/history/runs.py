@@ -154,11 +154,6 @@ class History:
         Raises:
           HistoryError: There are none, or the metadata cannot be read.
         """
-        if "://" in root:
-            raise HistoryError(
-                f"root: the history is read from a folder of this machine, got {root}; runs on a "
-                "platform are listed by the platform"
-            )
         self.root = Path(root)
         database = self.root / "metadata.sqlite"
         self.store = Store(database) if database.is_file() else None

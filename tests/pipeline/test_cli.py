@@ -62,3 +62,12 @@ def test_a_report_of_no_run_exits_with_2_and_one_message(tmp_path):
     assert result.exit_code == 2
     assert "no run has finished" in result.output
     assert "Traceback" not in result.output
+
+
+@pytest.mark.parametrize(
+    "command", ["run", "gc", "runs", "show last", "lineage last", "explain", "report"]
+)
+def test_runs_of_a_platform_are_not_looked_for_here(command):
+    result = run(app, [*command.split(), "--set", "root=gs://bucket/root"])
+    assert result.exit_code == 2
+    assert "local folder, got gs://bucket/root" in result.output
