@@ -1,18 +1,21 @@
 """Throughput of the training loop and of `model.fit`, on the default model, side by side.
 
-    python -m benchmarks.loop [--rounds 5] [--steps 200]
+    python -m benchmarks.loop [--rounds 5] [--steps 200] [--torch PYTHON]
 
-All train the same model with the same optimizer on the same examples in memory, in batches of 128.
-Each has a process of its own (in one process, the threads of one's input pipeline slow the other's
-down to a half), and waits while another is timed. In a round each is timed once, in alternating
-order, after a warm-up that is not timed; what counts is the median of the rounds' ratios.
+PYTHON is one that has PyTorch and NumPy: `benchmarks/torch_loop.py` then joins in. All train the
+same model with the same optimizer on the same examples in memory, in batches of 128. Each has a
+process of its own (in one process, the threads of one's input pipeline slow the other's down to a
+half), and waits while another is timed. In a round each is timed once, in alternating order, after
+a warm-up that is not timed; what counts is the median of the rounds' ratios.
 """
 
 import multiprocessing
 import statistics
+import subprocess
 import time
 from collections.abc import Callable
 from multiprocessing.connection import Connection
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -28,9 +31,17 @@ console = Console(stderr=True)
 def main(
     rounds: Annotated[int, typer.Option(min=1, help="Measurements of each")] = 5,
     steps: Annotated[int, typer.Option(min=1, help="Training steps in each")] = 200,
+    torch: Annotated[
+        Path | None, typer.Option(help="A Python that has PyTorch and NumPy", exists=True)
+    ] = None,
 ) -> None:
     """Prints examples per second of each, and the loop's ratio to the others, as Markdown."""
-    contestants = {name: Contestant(name) for name in CONTESTANTS}
+    contestants: dict[str, Contestant | TorchContestant] = {
+        name: Contestant(name) for name in CONTESTANTS
+    }
+    if torch:
+        pytorch = TorchContestant(torch)
+        contestants[pytorch.name] = pytorch
     rates: dict[str, list[float]] = {name: [] for name in contestants}
     for number in range(rounds):
         with console.status(f"round {number + 1} of {rounds}"):
@@ -45,6 +56,8 @@ def main(
             f"| {name} | {statistics.median(values):,.0f} | {statistics.median(ratios):.2f} | "
             f"{min(ratios):.2f} to {max(ratios):.2f} |"
         )
+    if not torch:
+        print("\nPyTorch was not measured: `--torch` names a Python that has it.")
     print(f"\nMedians of {rounds} rounds of {steps} steps, batches of {BATCH}; {machine()}")
 
 
@@ -76,6 +89,47 @@ class Contestant:
         """Ends the process."""
         self._pipe.send(None)
         self._process.join()
+
+
+class TorchContestant:
+    """`benchmarks/torch_loop.py`, run by a Python of another environment.
+
+    Args:
+      python: The Python.
+
+    Raises:
+      RuntimeError: The process has died; it has said why.
+    """
+
+    def __init__(self, python: Path):
+        script = str(Path(__file__).with_name("torch_loop.py"))
+        self._process = subprocess.Popen(
+            [str(python), script], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        )
+        self.name = self._line()
+        self.seconds(WARM_UP_STEPS)
+
+    def seconds(self, steps: int) -> float:
+        """As `Contestant.seconds`."""
+        try:
+            self._process.stdin.write(f"{steps}\n")
+            self._process.stdin.flush()
+        except BrokenPipeError:
+            raise self._death() from None
+        return float(self._line())
+
+    def end(self) -> None:
+        """Ends the process."""
+        self._process.communicate()
+
+    def _line(self) -> str:
+        line = self._process.stdout.readline()
+        if not line:
+            raise self._death()
+        return line.rstrip("\n")
+
+    def _death(self) -> RuntimeError:
+        return RuntimeError("the process of PyTorch has died; see above")
 
 
 def _serve(name: str, pipe: Connection) -> None:
