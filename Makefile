@@ -51,8 +51,8 @@ test: $(READY) lint  ## Check the style and run all tests
 test-browser: $(READY)  ## Run the tests that need Chromium and ChromeDriver
 	@$(RUN) -m pytest -m browser
 
-bench: $(READY)  ## Measure, and write benchmarks/RESULTS.md
-	@$(RUN) -m benchmarks
+bench: $(READY)  ## Measure, and write benchmarks/RESULTS.md (TORCH=python: PyTorch too)
+	@$(RUN) -m benchmarks $(if $(TORCH),--torch $(TORCH))
 
 fuzz: $(READY)  ## Read 10,000 damaged IDX files
 	@FUZZ_EXAMPLES=10000 $(RUN) -m pytest -k fuzz tests/components/test_idx.py

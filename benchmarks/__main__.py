@@ -1,8 +1,9 @@
 """Runs the benchmarks one after another and writes their tables to benchmarks/RESULTS.md.
 
-    python -m benchmarks [--only loop --only serve]
+    python -m benchmarks [--only loop --only serve] [--torch PYTHON]
 
-Each is a process of its own. What one fails to measure is named in the page, and in the exit code.
+PYTHON is one that has PyTorch and NumPy, which then joins the comparison of the loops. Each is a
+process of its own. What one fails to measure is named in the page, and in the exit code.
 """
 
 import subprocess
@@ -40,6 +41,9 @@ def main(
     only: Annotated[
         list[str] | None, typer.Option(help=f"Of {', '.join(BENCHMARKS)}; all if none.")
     ] = None,
+    torch: Annotated[
+        Path | None, typer.Option(help="A Python that has PyTorch and NumPy.", exists=True)
+    ] = None,
     out: Annotated[Path, typer.Option(help="The page.")] = RESULTS,
 ) -> None:
     """Measures and writes the page."""
@@ -50,12 +54,16 @@ def main(
     for name in only or BENCHMARKS:
         title, arguments = BENCHMARKS[name]
         command = ["-m", f"benchmarks.{name}", *arguments]
-        console.print(f"python {' '.join(command)}", highlight=False)
+        shown = f"python {' '.join(command)}"
+        if torch and name == "loop":
+            command += ["--torch", str(torch)]
+            shown += " --torch PYTHON"
+        console.print(shown, highlight=False)
         ended = subprocess.run([sys.executable, *command], stdout=subprocess.PIPE, text=True)
         if ended.returncode:
             failed.append(name)
         report = "It failed." if ended.returncode else ended.stdout.strip()
-        sections.append(f"## {title}\n\n`python {' '.join(command)}`\n\n{report}\n")
+        sections.append(f"## {title}\n\n`{shown}`\n\n{report}\n")
     today = datetime.now(timezone.utc).date()
     versions = ", ".join(f"{name} {metadata.version(name)}" for name in PACKAGES)
     page = f"# Measured on {today}\n\n{machine()}; {versions}. `make bench` measures it again.\n\n"

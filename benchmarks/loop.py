@@ -149,7 +149,7 @@ def _loop() -> Callable[[int], object]:
 
     strategy = strategies.create("default")
     loop = TrainingLoop(models.create("cnn"), keras.optimizers.AdamW(), strategy=strategy)
-    iterator = iter(inputs.distribute(strategy, _examples(), BATCH))
+    iterator = iter(inputs.distribute(strategy, examples_in_memory(), BATCH))
     return lambda steps: loop.train(iterator, steps)
 
 
@@ -167,7 +167,7 @@ def _fit(steps_per_execution: int = 1) -> Callable[[int], object]:
         metrics={"logits": ["accuracy"]},
         steps_per_execution=steps_per_execution,
     )
-    batches = _examples().map(
+    batches = examples_in_memory().map(
         lambda batch: ({mnist.IMAGE: batch[mnist.IMAGE]}, {"logits": batch[mnist.LABEL]})
     )
     batches = batches.prefetch(tf.data.AUTOTUNE)
@@ -178,7 +178,7 @@ def _fit_40() -> Callable[[int], object]:
     return _fit(steps_per_execution=40)
 
 
-def _examples():
+def examples_in_memory():
     """Batches ready made: noise, as how fast a step is does not depend on what images show."""
     import numpy as np
     import tensorflow as tf

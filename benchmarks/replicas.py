@@ -157,7 +157,7 @@ def _trainer(case: Case) -> Callable[[int], object]:
 
     import keras
 
-    from benchmarks.loop import _examples
+    from benchmarks.loop import examples_in_memory
     from components.trainer import gradients, inputs, layers, models
     from components.trainer.loop import TrainingLoop
 
@@ -167,7 +167,7 @@ def _trainer(case: Case) -> Callable[[int], object]:
     with strategy.scope():
         model, optimizer = models.create(case.model), keras.optimizers.AdamW()
     loop = TrainingLoop(model, optimizer, strategy=strategy)
-    iterator = iter(inputs.distribute(strategy, _examples(), BATCH))
+    iterator = iter(inputs.distribute(strategy, examples_in_memory(), BATCH))
     return lambda steps: loop.train(iterator, steps)
 
 
