@@ -6,15 +6,14 @@ training did, and gives a dictionary of outputs with `logits` among them.
 
 import difflib
 import inspect
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable
 from itertools import count
 
 import keras
 
-from components.trainer import augmentation, layers
+from components.trainer import cnns, layers
+from components.trainer import network_parts as parts
 from schemas import data_sets, mnist
-
-_REGISTRY: dict[str, Callable[..., keras.Model]] = {}
 
 
 class ModelError(ValueError):
@@ -37,6 +36,7 @@ def create(name: str, *, dtype: str = "float32", **arguments) -> keras.Model:
 
     Raises:
       ModelError: The name or an argument is unknown.
+      ValueError: The value of an argument is wrong.
     """
     if name not in _REGISTRY:
         raise ModelError(f"model must be one of {', '.join(_REGISTRY)}, got {name!r}")
@@ -77,128 +77,6 @@ def logits(model: keras.Model) -> keras.Model:
     return served
 
 
-def _register(build: Callable[..., keras.Model]) -> Callable[..., keras.Model]:
-    _REGISTRY[build.__name__] = build
-    return build
-
-
-@_register
-def cnn(
-    num_classes: int = data_sets.MNIST.num_classes,
-    seed: int = 0,
-    l2: float = 0.0,
-    dropout: float = 0.3,
-    filters: Sequence[int] = (16, 32, 64),
-    shift: int = 1,
-    rotation: float = 0.0,
-    scale: float = 0.0,
-    warp: float = 0.0,
-) -> keras.Model:
-    """Three convolutions and two dense layers, on images that are altered in training.
-
-    Args:
-      filters: Of each of the convolutions.
-      shift: Most pixels that a training image is moved in each direction.
-      rotation: Of a training image, in degrees; see `augmentation.RandomDistortion`.
-      scale: Of a training image, as a share of its size; see there.
-      warp: Of a training image, in pixels; see there.
-    """
-    first, second, third = _positive("filters", filters, 3)
-    seeds = count(1000 * seed)
-    image = keras.Input([mnist.HEIGHT, mnist.WIDTH], name=mnist.IMAGE, dtype="uint8")
-    # Bytes: a quarter of what floats take.
-    x = augmentation.RandomShift(shift, seed=next(seeds))(image)
-    x = keras.layers.Rescaling(1 / 255)(x)
-    if rotation or scale or warp:
-        x = augmentation.RandomDistortion(rotation, scale, warp, seed=next(seeds))(x)
-    x = keras.layers.Reshape([mnist.HEIGHT, mnist.WIDTH, 1])(x)
-    x = keras.layers.Conv2D(first, 3, activation="relu", name="conv1", **_kernel(seeds, l2))(x)
-    x = keras.layers.MaxPooling2D()(x)
-    x = keras.layers.Conv2D(second, 3, activation="relu", name="conv2", **_kernel(seeds, l2))(x)
-    x = keras.layers.MaxPooling2D()(x)
-    x = keras.layers.Conv2D(third, 3, activation="relu", name="conv3", **_kernel(seeds, l2))(x)
-    x = keras.layers.Flatten()(x)
-    x = layers.Dropout(dropout, seed=next(seeds))(x)
-    x = keras.layers.Dense(128, activation="relu", name="dense", **_kernel(seeds, l2))(x)
-    x = layers.Dropout(dropout, seed=next(seeds))(x)
-    x = keras.layers.Dense(num_classes, name="logits", **_kernel(seeds, l2))(x)
-    return keras.Model({mnist.IMAGE: image}, {"logits": x}, name="cnn")
-
-
-@_register
-def small_cnn(
-    num_classes: int = data_sets.MNIST.num_classes,
-    seed: int = 0,
-    l2: float = 0.0,
-    dropout: float = 0.1,
-    filters: Sequence[int] = (16, 32),
-    shift: int = 1,
-) -> keras.Model:
-    """Two convolutions and two dense layers: a step takes two thirds of the time of `cnn`'s.
-
-    Args:
-      filters: Of each of the convolutions.
-      shift: Most pixels that a training image is moved in each direction.
-    """
-    first, second = _positive("filters", filters, 2)
-    seeds = count(1000 * seed)
-    image = keras.Input([mnist.HEIGHT, mnist.WIDTH], name=mnist.IMAGE, dtype="uint8")
-    x = augmentation.RandomShift(shift, seed=next(seeds))(image)
-    x = keras.layers.Rescaling(1 / 255)(x)
-    x = keras.layers.Reshape([mnist.HEIGHT, mnist.WIDTH, 1])(x)
-    # Strides, where pooling would first compute four times as much.
-    x = keras.layers.Conv2D(
-        first, 5, strides=2, activation="relu", name="conv1", **_kernel(seeds, l2)
-    )(x)
-    x = keras.layers.Conv2D(second, 3, activation="relu", name="conv2", **_kernel(seeds, l2))(x)
-    x = keras.layers.MaxPooling2D()(x)
-    x = keras.layers.Flatten()(x)
-    x = layers.Dropout(dropout, seed=next(seeds))(x)
-    x = keras.layers.Dense(64, activation="relu", name="dense", **_kernel(seeds, l2))(x)
-    x = layers.Dropout(dropout, seed=next(seeds))(x)
-    x = keras.layers.Dense(num_classes, name="logits", **_kernel(seeds, l2))(x)
-    return keras.Model({mnist.IMAGE: image}, {"logits": x}, name="small_cnn")
-
-
-@_register
-def deep_cnn(
-    num_classes: int = data_sets.MNIST.num_classes,
-    seed: int = 0,
-    l2: float = 0.0,
-    dropout: float = 0.3,
-    filters: Sequence[int] = (32, 64, 64, 128),
-    shift: int = 2,
-    rotation: float = 10.0,
-    scale: float = 0.1,
-    warp: float = 1.0,
-) -> keras.Model:
-    """Four convolutions with BatchNormalization, on images that are distorted in training.
-
-    Args:
-      filters: Of each of the convolutions.
-      shift: As for `cnn`, and so are `rotation`, `scale` and `warp`.
-    """
-    sizes = _positive("filters", filters, 4)
-    seeds = count(1000 * seed)
-    image = keras.Input([mnist.HEIGHT, mnist.WIDTH], name=mnist.IMAGE, dtype="uint8")
-    x = augmentation.RandomShift(shift, seed=next(seeds))(image)
-    x = keras.layers.Rescaling(1 / 255)(x)
-    x = augmentation.RandomDistortion(rotation, scale, warp, seed=next(seeds))(x)
-    x = keras.layers.Reshape([mnist.HEIGHT, mnist.WIDTH, 1])(x)
-    for number, size in enumerate(sizes, start=1):
-        name = f"conv{number}"
-        x = keras.layers.Conv2D(size, 3, use_bias=False, name=name, **_kernel(seeds, l2))(x)
-        if number in (1, 3):
-            x = keras.layers.MaxPooling2D()(x)
-        x = layers.BatchNormalization(name=f"normalization{number}")(x)
-        x = keras.layers.Activation("relu")(x)
-    x = keras.layers.Flatten()(x)
-    x = layers.Dropout(dropout, seed=next(seeds))(x)
-    x = keras.layers.Dense(num_classes, name="logits", **_kernel(seeds, l2))(x)
-    return keras.Model({mnist.IMAGE: image}, {"logits": x}, name="deep_cnn")
-
-
-@_register
 def mlp(
     num_classes: int = data_sets.MNIST.num_classes,
     seed: int = 0,
@@ -207,15 +85,14 @@ def mlp(
 ) -> keras.Model:
     """One hidden layer of 512."""
     seeds = count(1000 * seed)
-    image, x = _image()
+    image, x = parts.image()
     x = keras.layers.Flatten()(x)
-    x = keras.layers.Dense(512, activation="relu", name="hidden", **_kernel(seeds, l2))(x)
+    x = keras.layers.Dense(512, activation="relu", name="hidden", **parts.kernel(seeds, l2))(x)
     x = layers.Dropout(dropout, seed=next(seeds))(x)
-    x = keras.layers.Dense(num_classes, name="logits", **_kernel(seeds, l2))(x)
+    x = keras.layers.Dense(num_classes, name="logits", **parts.kernel(seeds, l2))(x)
     return keras.Model({mnist.IMAGE: image}, {"logits": x}, name="mlp")
 
 
-@_register
 def sequence(
     num_classes: int = data_sets.MNIST.num_classes,
     seed: int = 0,
@@ -224,8 +101,8 @@ def sequence(
 ) -> keras.Model:
     """Reads an image as a sequence of 28 rows."""
     seeds = count(1000 * seed)
-    image, x = _image()
-    x = keras.layers.Conv1D(32, 3, activation="relu", name="conv", **_kernel(seeds, l2))(x)
+    image, x = parts.image()
+    x = keras.layers.Conv1D(32, 3, activation="relu", name="conv", **parts.kernel(seeds, l2))(x)
     x = layers.SpatialDropout1D(dropout, seed=next(seeds))(x)
     x = keras.layers.GRU(
         64,
@@ -233,16 +110,15 @@ def sequence(
         name="gru",
         recurrent_initializer=keras.initializers.Orthogonal(seed=next(seeds)),
         recurrent_regularizer=keras.regularizers.L2(l2) if l2 else None,
-        **_kernel(seeds, l2),
+        **parts.kernel(seeds, l2),
     )(x)
     x = keras.layers.GlobalMaxPooling1D()(x)
     x = layers.BatchNormalization(name="normalization")(x)
     x = keras.layers.Activation("relu")(x)
-    x = keras.layers.Dense(num_classes, name="logits", **_kernel(seeds, l2))(x)
+    x = keras.layers.Dense(num_classes, name="logits", **parts.kernel(seeds, l2))(x)
     return keras.Model({mnist.IMAGE: image}, {"logits": x}, name="sequence")
 
 
-@_register
 def encoder_decoder(
     num_classes: int = data_sets.MNIST.num_classes,
     seed: int = 0,
@@ -258,18 +134,18 @@ def encoder_decoder(
       code: Length of the code.
     """
     seeds = count(1000 * seed)
-    image, x = _image()
+    image, x = parts.image()
     x = keras.layers.Reshape([mnist.HEIGHT, mnist.WIDTH, 1])(x)
     x = keras.layers.Conv2D(
-        16, 3, strides=2, activation="relu", name="encoder1", **_kernel(seeds, l2)
+        16, 3, strides=2, activation="relu", name="encoder1", **parts.kernel(seeds, l2)
     )(x)
     x = keras.layers.Conv2D(
-        32, 3, strides=2, activation="relu", name="encoder2", **_kernel(seeds, l2)
+        32, 3, strides=2, activation="relu", name="encoder2", **parts.kernel(seeds, l2)
     )(x)
     x = keras.layers.Flatten()(x)
     x = layers.Dropout(dropout, seed=next(seeds))(x)
-    x = keras.layers.Dense(code, activation="relu", name="code", **_kernel(seeds, l2))(x)
-    logits = keras.layers.Dense(num_classes, name="logits", **_kernel(seeds, l2))(x)
+    x = keras.layers.Dense(code, activation="relu", name="code", **parts.kernel(seeds, l2))(x)
+    logits = keras.layers.Dense(num_classes, name="logits", **parts.kernel(seeds, l2))(x)
 
     label = keras.Input([], name=mnist.LABEL, dtype="int64")
     style = keras.layers.Embedding(
@@ -279,9 +155,9 @@ def encoder_decoder(
         name="style",
     )(label)
     x = keras.layers.Concatenate()([x, style])
-    x = keras.layers.Dense(256, activation="relu", name="decoder1", **_kernel(seeds, l2))(x)
+    x = keras.layers.Dense(256, activation="relu", name="decoder1", **parts.kernel(seeds, l2))(x)
     x = keras.layers.Dense(
-        mnist.HEIGHT * mnist.WIDTH, activation="sigmoid", name="decoder2", **_kernel(seeds, l2)
+        mnist.HEIGHT * mnist.WIDTH, activation="sigmoid", name="decoder2", **parts.kernel(seeds, l2)
     )(x)
     reconstruction = keras.layers.Reshape([mnist.HEIGHT, mnist.WIDTH])(x)
     return keras.Model(
@@ -291,27 +167,7 @@ def encoder_decoder(
     )
 
 
-def _positive(name: str, sizes: Sequence[int], count: int) -> Sequence[int]:
-    """The sizes given as argument `name`, if they can be those of as many layers.
-
-    Raises:
-      ModelError: They are not as many positive integers.
-    """
-    listed = isinstance(sizes, list | tuple) and len(sizes) == count
-    if not listed or not all(type(size) is int and size > 0 for size in sizes):
-        raise ModelError(f"{name} must be {count} positive integers, got {sizes!r}")
-    return sizes
-
-
-def _image() -> tuple[keras.KerasTensor, keras.KerasTensor]:
-    """The input `image`, uint8 [batch, 28, 28], and its pixels from 0 to 1."""
-    image = keras.Input([mnist.HEIGHT, mnist.WIDTH], name=mnist.IMAGE, dtype="uint8")
-    return image, keras.layers.Rescaling(1 / 255)(image)
-
-
-def _kernel(seeds: Iterator[int], l2: float) -> dict:
-    """Arguments of a layer for its kernel."""
-    return {
-        "kernel_initializer": keras.initializers.GlorotUniform(seed=next(seeds)),
-        "kernel_regularizer": keras.regularizers.L2(l2) if l2 else None,
-    }
+_REGISTRY: dict[str, Callable[..., keras.Model]] = {
+    build.__name__: build
+    for build in (cnns.cnn, cnns.small_cnn, cnns.deep_cnn, mlp, sequence, encoder_decoder)
+}
