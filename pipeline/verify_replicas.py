@@ -28,9 +28,9 @@ Largest relative difference of the weights after 20 steps with momentum: ours ag
 TensorFlow on one device, Keras against itself on one device. Made by
 `python -m pipeline verify-replicas --out docs/replicas.md`.
 
-`deep_cnn` is compared in float64 alone: in float32 rounding decides now and then whether a ReLU lets
-a value through, and where each convolution is normalized, one such choice is seen in all weights. It
-is so on one device, too, as soon as sums are taken in another order.
+`deep_cnn` is compared in float64 alone: in float32 rounding decides now and then whether a ReLU
+lets a value through, and where each convolution is normalized, one such choice is seen in all
+weights. It is so on one device, too, as soon as sums are taken in another order.
 
 """
 

@@ -1,9 +1,12 @@
 """Optimizers by name."""
 
 import keras
+import numpy as np
 import pytest
+import tensorflow as tf
 
 from components.trainer import optimizers
+from components.trainer.optimizers.base import apply_aggregated
 
 
 def test_names_of_this_package_and_of_keras():
@@ -24,7 +27,9 @@ def test_misspelt_name(name, near):
     assert "adabelief" in str(error.value)
 
 
-@pytest.mark.parametrize("name", ["keras:Optimizer", "keras:LossScaleOptimizer", "keras:schedules"])
+@pytest.mark.parametrize(
+    "name", ["keras:Optimizer", "keras:LossScaleOptimizer", "keras:Muon", "keras:schedules"]
+)
 def test_not_everything_in_keras_is_an_optimizer(name):
     with pytest.raises(optimizers.OptimizerError, match=f"{name}.* is not an optimizer"):
         optimizers.create(name)
@@ -56,3 +61,14 @@ def test_schedule_can_be_given_as_a_dictionary(name):
     optimizer = optimizers.create(name, learning_rate=config)
     again = optimizer.get_config()["learning_rate"]
     assert again["config"] == schedule.get_config()
+
+
+@pytest.mark.parametrize("name", optimizers.names())
+def test_every_optimizer_moves_a_variable(name):
+    variable = keras.Variable([[1.0, 2.0], [3.0, 4.0]])
+    optimizer = optimizers.create(name)
+    optimizer.build([variable])
+    for _ in range(2):  # ADOPT only looks at the first gradient.
+        apply_aggregated(optimizer, [tf.ones([2, 2])], [variable])
+    assert np.all(np.isfinite(variable.numpy()))
+    assert np.any(variable.numpy() != [[1.0, 2.0], [3.0, 4.0]])
