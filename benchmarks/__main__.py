@@ -21,16 +21,16 @@ from components.files import write_whole
 
 # Title, and arguments, by name of the module.
 BENCHMARKS = {
-    "startup": ("Start-up", []),
-    "inputs": ("Input pipeline", []),
+    "pipeline": ("The whole pipeline", ["--repeats", "3"]),
     "loop": ("Training", []),
-    "replicas": ("Several replicas", []),
-    "optimizers": ("Cost of an optimizer's step", ["--cost"]),
     "checkpoints": ("Cost of checkpoints", []),
+    "growth": ("More data", []),
+    "replicas": ("Several replicas", []),
+    "inputs": ("Input pipeline", []),
+    "optimizers": ("Cost of an optimizer's step", ["--cost"]),
+    "startup": ("Start-up", []),
     "serve": ("Serving", []),
     "kubeflow": ("Kubeflow Pipelines and Vertex AI", []),
-    "pipeline": ("The whole pipeline", ["--repeats", "3"]),
-    "growth": ("More data", []),
 }
 PACKAGES = ("tfx", "tensorflow", "keras", "apache-beam", "numpy")
 RESULTS = Path("benchmarks/RESULTS.md")
@@ -50,7 +50,10 @@ def main(
     unknown = set(only or ()) - set(BENCHMARKS)
     if unknown:
         raise typer.BadParameter(f"only: {', '.join(sorted(unknown))}: not a benchmark")
-    sections, failed = [], []
+    today = datetime.now(timezone.utc).date()
+    versions = ", ".join(f"{name} {metadata.version(name)}" for name in PACKAGES)
+    page = f"# Measured on {today}\n\n{machine()}; {versions}. `make bench` measures it again.\n"
+    failed = []
     for name in only or BENCHMARKS:
         title, arguments = BENCHMARKS[name]
         command = ["-m", f"benchmarks.{name}", *arguments]
@@ -63,11 +66,8 @@ def main(
         if ended.returncode:
             failed.append(name)
         report = "It failed." if ended.returncode else ended.stdout.strip()
-        sections.append(f"## {title}\n\n`{shown}`\n\n{report}\n")
-    today = datetime.now(timezone.utc).date()
-    versions = ", ".join(f"{name} {metadata.version(name)}" for name in PACKAGES)
-    page = f"# Measured on {today}\n\n{machine()}; {versions}. `make bench` measures it again.\n\n"
-    write_whole(out, (page + "\n".join(sections)).encode())
+        page += f"\n## {title}\n\n`{shown}`\n\n{report}\n"
+        write_whole(out, page.encode())  # An hour's work should not be lost to a Ctrl-C.
     console.print(f"{out}", highlight=False)
     if failed:
         console.print(f"failed: {', '.join(failed)}", style="bold red", highlight=False)

@@ -12,6 +12,7 @@ import shutil
 import statistics
 import sys
 import tempfile
+from collections.abc import Callable
 from importlib import resources
 from pathlib import Path
 from typing import Annotated
@@ -22,6 +23,11 @@ from rich.console import Console
 from benchmarks.process import Usage, machine, measure
 
 console = Console(stderr=True)
+OURS = "this pipeline, cold, 70,000 images"
+CACHED = "the same again, everything cached"
+FAST = "this pipeline, `fast` settings, cold"
+SMOKE = "this pipeline, `smoke` settings, cold"
+EXAMPLE = "TFX's MNIST example, cold"
 
 
 def main(
@@ -29,47 +35,41 @@ def main(
     example: Annotated[bool, typer.Option(help="Run TFX's example too.")] = True,
 ) -> None:
     """Measures ours and TFX's example, cold, in pairs."""
-    ours, cached, smoke, theirs, accuracies = [], [], [], [], []
-    our_nodes: list[dict[str, float]] = []
-    their_nodes: list[dict[str, float]] = []
+    usages: dict[str, list[Usage]] = {title: [] for title in (OURS, CACHED, FAST, SMOKE, EXAMPLE)}
+    accuracies: dict[str, list[float]] = {OURS: [], FAST: []}
+    nodes: dict[str, list[dict[str, float]]] = {OURS: [], EXAMPLE: []}
     with tempfile.TemporaryDirectory() as folder:
         data = _write_example_data(Path(folder)) if example else None
         for number in range(repeats):
-            work = Path(folder) / f"run{number}"
+            work = Path(folder) / str(number)
             with console.status(f"pair {number + 1} of {repeats}: ours, cold"):
-                ours.append(_run_ours(work))
-                result = _result(work)
-                accuracies.append(result["accuracy"])
-                our_nodes.append({k: node["seconds"] for k, node in result["nodes"].items()})
-            with console.status(f"pair {number + 1} of {repeats}: ours, again"):
-                _run_ours(work)  # The first rerun compares with the model just pushed.
-                cached.append(_run_ours(work))
-            with console.status(f"pair {number + 1} of {repeats}: smoke"):
-                smoke.append(_run_ours(Path(folder) / f"smoke{number}", "smoke"))
+                usages[OURS].append(_run_ours(work / "ours"))
+                result = _result(work / "ours")
+                accuracies[OURS].append(result["accuracy"])
+                nodes[OURS].append({k: node["seconds"] for k, node in result["nodes"].items()})
             if data:
                 with console.status(f"pair {number + 1} of {repeats}: TFX's example, cold"):
-                    home = Path(folder) / f"example{number}"
-                    theirs.append(_run_example(home, data))
-                    their_nodes.append(_executions(home))
+                    usages[EXAMPLE].append(_run_example(work / "example", data))
+                    nodes[EXAMPLE].append(_executions(work / "example"))
+            with console.status(f"pair {number + 1} of {repeats}: ours, otherwise"):
+                _run_ours(work / "ours")  # The first rerun compares with the model just pushed.
+                usages[CACHED].append(_run_ours(work / "ours"))
+                usages[SMOKE].append(_run_ours(work / "smoke", "smoke"))
+                usages[FAST].append(_run_ours(work / "fast", "fast"))
+                accuracies[FAST].append(_result(work / "fast")["accuracy"])
     print(f"{machine()}; medians of {repeats}\n")
     print("| | wall, s | user CPU, s | peak memory, GiB |\n|---|---|---|---|")
-    _row("this pipeline, cold, 70,000 images", ours)
-    _row("the same again, everything cached", cached)
-    _row("the same, `smoke` settings, cold", smoke)
-    if theirs:
-        _row("TFX's MNIST example, cold", theirs)
-    print(f"\ntest accuracy: {', '.join(f'{value:.2%}' for value in accuracies)}")
-    if theirs:
-        _ratio(
-            "wall time",
-            [a.wall_seconds / b.wall_seconds for a, b in zip(ours, theirs, strict=True)],
-        )
-        _ratio(
-            "user CPU", [a.user_seconds / b.user_seconds for a, b in zip(ours, theirs, strict=True)]
-        )
-    _nodes("this pipeline", our_nodes, ours)
-    if theirs:
-        _nodes("TFX's example", their_nodes, theirs)
+    for title, measured in usages.items():
+        if measured:
+            _row(title, measured)
+    for title, values in accuracies.items():
+        print(f"\ntest accuracy, {title}: {', '.join(f'{value:.2%}' for value in values)}")
+    if example:
+        _ratio("wall time", usages, lambda usage: usage.wall_seconds)
+        _ratio("user CPU", usages, lambda usage: usage.user_seconds)
+    for title, runs in nodes.items():
+        if runs:
+            _nodes(title, runs, usages[title])
 
 
 def _run_ours(work: Path, config: str = "local") -> Usage:
@@ -139,18 +139,20 @@ def _executions(home: Path) -> dict[str, float]:
     }
 
 
-def _ratio(what: str, ratios: list[float]) -> None:
+def _ratio(what: str, usages: dict[str, list[Usage]], value: Callable[[Usage], float]) -> None:
+    pairs = zip(usages[OURS], usages[EXAMPLE], strict=True)
+    ratios = [value(ours) / value(theirs) for ours, theirs in pairs]
     print(
         f"\n{what} of ours, as a share of the example's: {statistics.median(ratios):.2f} "
         f"({min(ratios):.2f} to {max(ratios):.2f})"
     )
 
 
-def _nodes(name: str, runs: list[dict[str, float]], usages: list[Usage]) -> None:
+def _nodes(title: str, runs: list[dict[str, float]], usages: list[Usage]) -> None:
     """Where the wall time goes; what is left is imports, building the pipeline and the report."""
     seconds = {node: statistics.median(run[node] for run in runs) for node in runs[0]}
     rest = [usage.wall_seconds - sum(run.values()) for usage, run in zip(usages, runs, strict=True)]
-    print(f"\n| {name}: node | s |\n|---|---|")
+    print(f"\n| {title}: node | s |\n|---|---|")
     for node, value in seconds.items():
         print(f"| {node} | {value:.1f} |")
     print(f"| start, end and between | {statistics.median(rest):.1f} |")
