@@ -49,7 +49,7 @@ def ended(processes: set[int], seconds: float = 20.0) -> bool:
     return True
 
 
-def started(others: list[psutil.Process]) -> list[psutil.Process]:
+def children_but(others: list[psutil.Process]) -> list[psutil.Process]:
     """The child processes of the tests, but for the others, which earlier tests may have left."""
     return [child for child in psutil.Process().children() if child not in others]
 
@@ -62,7 +62,7 @@ def processes_in(folder: Path) -> set[int]:
 def test_work_is_done_in_as_many_processes_as_are_set(workers, tmp_path):
     others = psutil.Process().children()
     with servers.running(BeamSettings(engine="portable", workers=workers)):
-        [server] = started(others)
+        [server] = children_but(others)
         send(writer(tmp_path, seconds=0.2))
     found = processes_in(tmp_path)
     assert len(found) == workers
@@ -89,12 +89,14 @@ def started(tmp_path):
     files, words = tmp_path / "files", tmp_path / "words.txt"
     files.mkdir()
     program = f"""
+import signal
 from pathlib import Path
 
 from pipeline.engines import servers
 from pipeline.engines.settings import BeamSettings
 from tests.pipeline.engines.test_servers import send, writer
 
+signal.signal(signal.SIGINT, signal.default_int_handler)  # A background shell has it ignored.
 with servers.running(BeamSettings(engine="portable", workers=2)):
     send(writer(Path({str(files)!r}), seconds=600))
 """
@@ -151,4 +153,4 @@ def test_a_server_that_does_not_start_is_one_message(monkeypatch):
 def test_where_none_is_asked_for_none_is_started(beam):
     others = psutil.Process().children()
     with servers.running(BeamSettings(**beam)):
-        assert started(others) == []
+        assert children_but(others) == []
