@@ -15,6 +15,15 @@ from pipeline.memory import PeakMemory
 
 State = Literal["done", "cached"]
 
+# What `run_nodes` imports on its way, unless it is there already.
+IMPORTS = (
+    "pipeline.cache",
+    "pipeline.headlines",
+    "tfx.dsl.compiler.compiler",
+    "tfx.orchestration.local.runner_utils",
+    "tfx.orchestration.portable.launcher",
+)
+
 
 class Listener(Protocol):
     """What wants to know how the run goes."""

@@ -19,7 +19,7 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from pipeline import config, home
+from pipeline import config, home, local_runner
 
 NODES = (
     "ImportSchemaGen",
@@ -35,13 +35,10 @@ NODES = (
 )
 # What a run imports on its way.
 IMPORTS = (
+    *local_runner.IMPORTS,
     "tensorflow_model_analysis",
-    "tfx.orchestration.local.runner_utils",
-    "tfx.orchestration.portable.launcher",
     "components.trainer.module",
-    "pipeline.cache",
     "pipeline.gc",
-    "pipeline.headlines",
     "pipeline.outcome",
     "pipeline.pipeline",
     "pipeline.run",

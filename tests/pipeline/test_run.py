@@ -1,5 +1,7 @@
 """What a run leaves behind when it does not come to its end; whole runs are in tests/e2e."""
 
+import contextlib
+import gc
 import json
 from types import SimpleNamespace
 
@@ -101,3 +103,12 @@ def test_a_push_destination_that_cannot_be_read(tmp_path, monkeypatch):
     assert json.loads(result.read_text())["reason"] == (
         "push.destination gs://bucket/x cannot be read: no network"
     )
+
+
+def test_what_is_imported_is_left_out_of_garbage_collection():
+    gc.unfreeze()
+    with contextlib.suppress(KeyboardInterrupt), runner._uncollected():
+        assert not gc.isenabled()
+        raise KeyboardInterrupt
+    assert gc.isenabled() and gc.get_freeze_count() > 0
+    gc.unfreeze()
