@@ -28,9 +28,9 @@ Largest relative difference of the weights after 20 steps with momentum: ours ag
 TensorFlow on one device, Keras against itself on one device. Made by
 `python -m pipeline verify-replicas --out docs/replicas.md`.
 
-`deep_cnn` is compared in float64 alone: in float32 rounding decides now and then whether a ReLU
-lets a value through, and where each convolution is normalized, one such choice is seen in all
-weights. It is so on one device, too, as soon as sums are taken in another order.
+`deep_cnn` is held to the tolerance in float64 alone. In float32 it is not within 1e-5, neither of
+plain TensorFlow nor from one number of replicas to another: rounding grows in these 20 steps on
+noise to the size of the weights.
 
 """
 
@@ -50,7 +50,7 @@ class Row:
       trained_by: What trained it, and in which dtype.
       differences: Largest relative difference for each number of replicas, or the name of the
         exception that was raised.
-      tolerance: What passes; None for Keras, which is shown, not judged.
+      tolerance: What passes; None where the row is shown, not judged, as all of Keras's are.
     """
 
     case: str
@@ -105,12 +105,13 @@ def compare(case: Case, replicas: Sequence[int]) -> list[Row]:
     Ours is measured against plain TensorFlow on one device, Keras against itself on one device.
     """
     rows = []
-    for dtype in case.dtypes:
+    for dtype, tolerance in TOLERANCES.items():
         with _floats(dtype):
             expected = replica_engines.plain(case)
             results = [_attempt(replica_engines.ours, case, number) for number in replicas]
         differences = tuple(_difference(result, expected) for result in results)
-        rows.append(Row(case.name, f"ours, {dtype}", differences, TOLERANCES[dtype]))
+        judged = tolerance if dtype in case.judged else None
+        rows.append(Row(case.name, f"ours, {dtype}", differences, judged))
     for name, train in KERAS.items() if case.keras_optimizer else ():
         with _floats("float64"):
             expected = _attempt(train, case, 1)

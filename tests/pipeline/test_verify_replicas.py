@@ -35,10 +35,18 @@ def test_ours_is_exact(name):
         assert row.passes, row
 
 
-def test_a_case_may_leave_a_type_out():
-    case = dataclasses.replace(BY_NAME["full batches"], keras_optimizer=None, dtypes=["float32"])
-    assert [row.trained_by for row in verify_replicas.compare(case, [1])] == ["ours, float32"]
-    assert all("float64" in case.dtypes for case in CASES)
+def test_a_type_that_is_not_judged_is_shown_all_the_same():
+    case = dataclasses.replace(BY_NAME["full batches"], keras_optimizer=None, judged=["float64"])
+    rows = verify_replicas.compare(case, [1])
+    assert [(row.trained_by, row.tolerance) for row in rows] == [
+        ("ours, float64", 1e-12),
+        ("ours, float32", None),
+    ]
+
+
+def test_one_case_alone_is_not_judged_in_float32():
+    assert all("float64" in case.judged for case in CASES)
+    assert [case.name for case in CASES if "float32" not in case.judged] == ["model deep_cnn"]
 
 
 def test_keras_is_off_where_it_is_said_to_be():
