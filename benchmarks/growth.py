@@ -6,8 +6,6 @@ N times the data are N copies of MNIST, each turned and moved by angles and dist
 shards. All splits grow alike. Each size is a cold run in a process of its own, up to the push.
 """
 
-import json
-import sys
 import tempfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -17,7 +15,7 @@ import numpy as np
 import typer
 from rich.console import Console
 
-from benchmarks.process import machine, measure
+from benchmarks.process import machine, result, run_pipeline
 from components import idx, mnist_files, mnist_names
 from components.mnist_names import Pair
 from pipeline import data
@@ -99,8 +97,6 @@ def _moved(images: np.ndarray, copy: int) -> np.ndarray:
 def _run(folder: Path, number: int, epochs: int) -> dict:
     """Runs the pipeline; gives its `result.json`, and the process's own `peak_memory` in bytes."""
     settings = {
-        "root": folder / "runs",
-        "push.destination": folder / "serving",
         "data.source": folder / "data",
         "data.eval_examples": number * DataSettings().eval_examples,
         "train.epochs": epochs,
@@ -108,10 +104,8 @@ def _run(folder: Path, number: int, epochs: int) -> dict:
         "evaluate.min_accuracy": 0.9,
         "evaluate.min_class_accuracy": 0.8,
     }
-    flags = [flag for key, value in settings.items() for flag in ("--set", f"{key}={value}")]
-    usage = measure([sys.executable, "-m", "pipeline", "run", *flags])
-    [path] = (folder / "runs" / "logs").glob("*/result.json")
-    return {**json.loads(path.read_text()), "peak_memory": usage.peak_bytes}
+    usage = run_pipeline(folder, *(f"{key}={value}" for key, value in settings.items()))
+    return {**result(folder), "peak_memory": usage.peak_bytes}
 
 
 def _of(result: dict, key: str) -> dict[str, float]:

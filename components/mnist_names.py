@@ -92,7 +92,7 @@ def _in_order(folder: str, each: str, usual: str, matches: list[re.Match]) -> li
     if len(kinds) > 1 or len(numbers) < len(matches):
         raise IdxError(
             folder,
-            f"has {len(matches)} files of {each}: {_listed(match[0] for match in matches)}; "
+            f"has {len(matches)} files of {each}: {listed(match[0] for match in matches)}; "
             "keep the files of one data set in a folder, each once",
         )
     [shards] = kinds
@@ -114,7 +114,7 @@ def _check_shards(folder: str, each: str, shards: int, matches: list[re.Match]) 
     if missing:
         raise IdxError(
             folder,
-            f"has {len(numbers)} of {shards} shards of {each}; missing: {_listed(missing)}",
+            f"has {len(numbers)} of {shards} shards of {each}; missing: {listed(missing)}",
         )
 
 
@@ -129,6 +129,7 @@ def _pairs(folder: str, split: str, paths: dict[str, list[str]]) -> tuple[Pair, 
     return tuple(map(Pair, images, labels))
 
 
-def _listed(names: Iterable[str]) -> str:
+def listed(names: Iterable[str]) -> str:
+    """The first names, and whether there are more."""
     names = list(names)
     return ", ".join(names[:_LISTED]) + (", ..." if len(names) > _LISTED else "")

@@ -18,9 +18,6 @@ from schemas.data_sets import MNIST, Facts
 
 _DOWNLOAD_TIMEOUT_SECONDS = 30
 
-# More other files than this are counted, not listed.
-_LISTED = 5
-
 
 class DataError(ValueError):
     """A data set cannot be had; the message says why and what to do."""
@@ -114,10 +111,10 @@ def remark(folder: str) -> str:
     others = mnist_files.others(folder)
     if not others:
         return ""
-    listed = ", ".join(others[:_LISTED]) + (", ..." if len(others) > _LISTED else "")
     return (
         f"{folder} has {len(others)} other {'file' if len(others) == 1 else 'files'}, not read: "
-        f"{listed}; one that belongs to the data set needs a name such as {mnist.FILES[0]}"
+        f"{mnist_names.listed(others)}; one that belongs to the data set needs a name such as "
+        f"{mnist.FILES[0]}"
     )
 
 

@@ -32,10 +32,7 @@ def cnn(
     """
     first, second, third = _positive("filters", filters, 3)
     seeds = count(1000 * seed)
-    image = keras.Input([mnist.HEIGHT, mnist.WIDTH], name=mnist.IMAGE, dtype="uint8")
-    # Bytes: a quarter of what floats take.
-    x = augmentation.RandomShift(shift, seed=next(seeds))(image)
-    x = keras.layers.Rescaling(1 / 255)(x)
+    image, x = parts.image(augmentation.RandomShift(shift, seed=next(seeds)))
     if rotation or scale or warp:
         x = augmentation.RandomDistortion(rotation, scale, warp, seed=next(seeds))(x)
     x = keras.layers.Reshape([mnist.HEIGHT, mnist.WIDTH, 1])(x)
@@ -70,9 +67,7 @@ def small_cnn(
     """
     first, second = _positive("filters", filters, 2)
     seeds = count(1000 * seed)
-    image = keras.Input([mnist.HEIGHT, mnist.WIDTH], name=mnist.IMAGE, dtype="uint8")
-    x = augmentation.RandomShift(shift, seed=next(seeds))(image)
-    x = keras.layers.Rescaling(1 / 255)(x)
+    image, x = parts.image(augmentation.RandomShift(shift, seed=next(seeds)))
     x = keras.layers.Reshape([mnist.HEIGHT, mnist.WIDTH, 1])(x)
     # Strides, where pooling would first compute four times as much.
     x = keras.layers.Conv2D(
@@ -109,9 +104,7 @@ def deep_cnn(
     """
     sizes = _positive("filters", filters, 4)
     seeds = count(1000 * seed)
-    image = keras.Input([mnist.HEIGHT, mnist.WIDTH], name=mnist.IMAGE, dtype="uint8")
-    x = augmentation.RandomShift(shift, seed=next(seeds))(image)
-    x = keras.layers.Rescaling(1 / 255)(x)
+    image, x = parts.image(augmentation.RandomShift(shift, seed=next(seeds)))
     x = augmentation.RandomDistortion(rotation, scale, warp, seed=next(seeds))(x)
     x = keras.layers.Reshape([mnist.HEIGHT, mnist.WIDTH, 1])(x)
     for number, size in enumerate(sizes, start=1):

@@ -14,7 +14,7 @@ from tfx.dsl.components.base import base_driver
 from tfx.types import artifact_utils, standard_artifacts
 
 from components import example_gen, example_shards, idx, label_noise, mnist_files, splits
-from components.example_gen import Executor, MnistExampleGen
+from components.example_gen import MnistExampleGen
 from components.idx import IdxError
 from components.mnist_names import Pair
 from components.trainer import inputs
@@ -22,9 +22,9 @@ from pipeline import data
 from pipeline.data_settings import DataSettings
 from schemas import data_sets, mnist
 from tests.support import idx_folders
+from tests.support.ingest import BEAM, generate
 
 TRAIN_IMAGES, TRAIN_LABELS, TEST_IMAGES, TEST_LABELS = mnist.FILES
-BEAM = ["--runner=FnApiRunner", "--sdk_container_image=unused"]
 
 
 @pytest.fixture(autouse=True)
@@ -35,25 +35,6 @@ def _no_command_line(monkeypatch):
 @pytest.fixture
 def folder(tmp_path):
     return idx_folders.make(tmp_path / "idx")
-
-
-def generate(folder, output, beam=BEAM, **properties):
-    """Runs the executor; gives its artifact."""
-    examples = standard_artifacts.Examples()
-    examples.uri = str(output)
-    defaults = {
-        "input_base": str(folder),
-        "fingerprint": "",
-        "num_classes": 10,
-        "first_label": 0,
-        "transposed": 0,
-        "eval_examples": 10,
-        "train_limit": 0,
-        "test_limit": 0,
-    }
-    context = Executor.Context(beam_pipeline_args=list(beam), tmp_dir=f"{output}-tmp")
-    Executor(context).Do({}, {"examples": [examples]}, defaults | properties)
-    return examples
 
 
 def read(examples, split) -> list[bytes]:

@@ -11,13 +11,12 @@ import pytest
 from apache_beam.portability.api import beam_runner_api_pb2
 from google.auth.credentials import AnonymousCredentials
 from google.protobuf import json_format
-from tfx.types import standard_artifacts
 
-from components.example_gen import Executor
 from pipeline import config
 from pipeline.engines import options
 from tests.pipeline.engines import fake_clusters
 from tests.support import idx_folders
+from tests.support.ingest import generate
 
 IMAGE = "registry/mnist-tfx:1"
 DOCKER = "beam:env:docker:v1"
@@ -27,22 +26,7 @@ def ingest(folder: Path, *overrides: str) -> None:
     """Runs the ExampleGen, which sends one job."""
     settings = config.load("local", [f"kubeflow.image={IMAGE}", *overrides], environment={})
     options.check(settings)
-    examples = standard_artifacts.Examples()
-    examples.uri = str(folder / "out")
-    properties = {
-        "input_base": str(idx_folders.make(folder / "idx")),
-        "fingerprint": "",
-        "num_classes": 10,
-        "first_label": 0,
-        "transposed": 0,
-        "eval_examples": 10,
-        "train_limit": 0,
-        "test_limit": 0,
-    }
-    context = Executor.Context(
-        beam_pipeline_args=options.beam_args(settings), tmp_dir=str(folder / "tmp")
-    )
-    Executor(context).Do({}, {"examples": [examples]}, properties)
+    generate(idx_folders.make(folder / "idx"), folder / "out", options.beam_args(settings))
 
 
 @pytest.fixture
