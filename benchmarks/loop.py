@@ -9,23 +9,18 @@ half), and waits while another is timed. In a round each is timed once, in alter
 a warm-up that is not timed; what counts is the median of the rounds' ratios.
 """
 
-import multiprocessing
 import statistics
 import subprocess
-import time
-from collections.abc import Callable
-from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 
+from benchmarks.contestants import Contestant, Timed, Train, take_turns
 from benchmarks.process import machine
 
 BATCH = 128
 WARM_UP_STEPS = 80
-console = Console(stderr=True)
 
 
 def main(
@@ -36,59 +31,21 @@ def main(
     ] = None,
 ) -> None:
     """Prints examples per second of each, and the loop's ratio to the others, as Markdown."""
-    contestants: dict[str, Contestant | TorchContestant] = {
-        name: Contestant(name) for name in CONTESTANTS
-    }
+    contestants: dict[str, Timed] = {name: Contestant(make) for name, make in CONTESTANTS.items()}
     if torch:
         pytorch = TorchContestant(torch)
         contestants[pytorch.name] = pytorch
-    rates: dict[str, list[float]] = {name: [] for name in contestants}
-    for number in range(rounds):
-        with console.status(f"round {number + 1} of {rounds}"):
-            for name in list(contestants)[:: 1 if number % 2 else -1]:
-                rates[name].append(BATCH * steps / contestants[name].seconds(steps))
-    for contestant in contestants.values():
-        contestant.end()
+    taken = take_turns(contestants, rounds=rounds, steps=steps, warm_up=WARM_UP_STEPS)
     print("| | examples/s | the loop is faster by | range |\n|---|---|---|---|")
-    for name, values in rates.items():
-        ratios = [ours / theirs for ours, theirs in zip(rates[LOOP], values, strict=True)]
+    for name, seconds in taken.items():
+        ratios = [theirs / ours for ours, theirs in zip(taken[LOOP], seconds, strict=True)]
         print(
-            f"| {name} | {statistics.median(values):,.0f} | {statistics.median(ratios):.2f} | "
-            f"{min(ratios):.2f} to {max(ratios):.2f} |"
+            f"| {name} | {BATCH * steps / statistics.median(seconds):,.0f} | "
+            f"{statistics.median(ratios):.2f} | {min(ratios):.2f} to {max(ratios):.2f} |"
         )
     if not torch:
         print("\nPyTorch was not measured: `--torch` names a Python that has it.")
     print(f"\nMedians of {rounds} rounds of {steps} steps, batches of {BATCH}; {machine()}")
-
-
-class Contestant:
-    """A way to train, in a process of its own."""
-
-    def __init__(self, name: str):
-        context = multiprocessing.get_context("spawn")
-        self._name = name
-        self._pipe, theirs = context.Pipe()
-        self._process = context.Process(target=_serve, args=(name, theirs), daemon=True)
-        self._process.start()
-        theirs.close()  # Only the process holds it now, so that its death ends what waits for it.
-        self.seconds(WARM_UP_STEPS)
-
-    def seconds(self, steps: int) -> float:
-        """Trains for so many steps, and says how long that took.
-
-        Raises:
-          RuntimeError: The process has died; it has said why.
-        """
-        try:
-            self._pipe.send(steps)
-            return self._pipe.recv()
-        except (EOFError, ConnectionError):
-            raise RuntimeError(f"the process of {self._name} has died; see above") from None
-
-    def end(self) -> None:
-        """Ends the process."""
-        self._pipe.send(None)
-        self._process.join()
 
 
 class TorchContestant:
@@ -107,10 +64,9 @@ class TorchContestant:
             [str(python), script], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
         )
         self.name = self._line()
-        self.seconds(WARM_UP_STEPS)
 
     def seconds(self, steps: int) -> float:
-        """As `Contestant.seconds`."""
+        """As `Timed.seconds`."""
         try:
             self._process.stdin.write(f"{steps}\n")
             self._process.stdin.flush()
@@ -132,15 +88,7 @@ class TorchContestant:
         return RuntimeError("the process of PyTorch has died; see above")
 
 
-def _serve(name: str, pipe: Connection) -> None:
-    train = CONTESTANTS[name]()
-    while (steps := pipe.recv()) is not None:
-        start = time.perf_counter()
-        train(steps)
-        pipe.send(time.perf_counter() - start)
-
-
-def _loop() -> Callable[[int], object]:
+def _loop() -> Train:
     import keras
 
     from components.trainer import inputs, models
@@ -153,7 +101,7 @@ def _loop() -> Callable[[int], object]:
     return lambda steps: loop.train(iterator, steps)
 
 
-def _fit(steps_per_execution: int = 1) -> Callable[[int], object]:
+def _fit(steps_per_execution: int = 1) -> Train:
     import keras
     import tensorflow as tf
 
@@ -174,7 +122,7 @@ def _fit(steps_per_execution: int = 1) -> Callable[[int], object]:
     return lambda steps: model.fit(batches, steps_per_epoch=steps, verbose=0)
 
 
-def _fit_40() -> Callable[[int], object]:
+def _fit_40() -> Train:
     return _fit(steps_per_execution=40)
 
 

@@ -10,27 +10,22 @@ what that saves is what it costs. Each has processes of its own, which wait whil
 In a round each is timed once, in alternating order, after a warm-up that is not timed.
 """
 
-import functools
 import json
-import multiprocessing
 import os
 import socket
 import statistics
-import time
-from collections.abc import Callable, Sequence
-from concurrent.futures import ProcessPoolExecutor
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated
 
 import typer
-from rich.console import Console
 
+from benchmarks.contestants import Contestant, Train, take_turns
 from benchmarks.process import machine
 
 BATCH = 128
 # Modules of `components.trainer` whose sums over the replicas are left out.
 STATISTICS, GRADIENTS = "layers", "gradients"
-console = Console(stderr=True)
 
 
 @dataclass(frozen=True)
@@ -64,56 +59,25 @@ def main(
     steps: Annotated[int, typer.Option(min=1, help="Training steps in each")] = 80,
 ) -> None:
     """Prints milliseconds per step of each, as Markdown."""
-    contestants = {case: Contestant(case) for case in [*REPLICAS, WHOLE, *WITHOUT]}
-    taken: dict[Case, list[float]] = {case: [] for case in contestants}
-    for contestant in contestants.values():
-        with console.status("warming up"):
-            contestant.seconds(steps)
-    for number in range(rounds):
-        with console.status(f"round {number + 1} of {rounds}"):
-            for case in list(contestants)[:: 1 if number % 2 else -1]:
-                taken[case].append(contestants[case].seconds(steps) / steps)
-    for contestant in contestants.values():
-        contestant.end()
-    _print(taken)
+    contestants = {case: _contestant(case) for case in [*REPLICAS, WHOLE, *WITHOUT]}
+    _print(take_turns(contestants, rounds=rounds, steps=steps, warm_up=steps), steps)
     print(f"\nMedians of {rounds} rounds of {steps} steps, batches of {BATCH}; {machine()}")
 
 
-class Contestant:
-    """A case in processes of its own."""
-
-    def __init__(self, case: Case):
-        self._case = case
-        addresses = [f"127.0.0.1:{port}" for port in _free_ports(case.processes)]
-        self._pools = [
-            ProcessPoolExecutor(
-                max_workers=1,
-                mp_context=multiprocessing.get_context("spawn"),
-                initializer=_join,
-                initargs=(addresses, index),
-            )
-            for index in range(case.processes)
-        ]
-
-    def seconds(self, steps: int) -> float:
-        """Trains for so many steps, all processes at once, and says how long that took."""
-        futures = [pool.submit(_seconds, self._case, steps) for pool in self._pools]
-        return max(future.result() for future in futures)
-
-    def end(self) -> None:
-        """Ends the processes."""
-        for pool in self._pools:
-            pool.shutdown()
+def _contestant(case: Case) -> Contestant:
+    addresses = tuple(f"127.0.0.1:{port}" for port in _free_ports(case.processes))
+    starts = [(_join, (addresses, index)) for index in range(case.processes)]
+    return Contestant(_trainer, case, starts=starts)
 
 
-def _print(taken: dict[Case, list[float]]) -> None:
+def _print(taken: dict[Case, list[float]], steps: int) -> None:
     def ratio(case: Case, other: Case) -> float:
         return statistics.median(a / b for a, b in zip(taken[case], taken[other], strict=True))
 
     one = REPLICAS[0]
     print("| | examples/s | ms a step | time of one device |\n|---|---|---|---|")
     for case in REPLICAS:
-        seconds = statistics.median(taken[case])
+        seconds = statistics.median(taken[case]) / steps
         print(
             f"| {case.title} | {BATCH / seconds:,.0f} | {1000 * seconds:.1f} | "
             f"{ratio(case, one):.2f} |"
@@ -123,7 +87,7 @@ def _print(taken: dict[Case, list[float]]) -> None:
         "it costs |\n|---|---|---|"
     )
     for case in [WHOLE, *WITHOUT]:
-        milliseconds = 1000 * statistics.median(taken[case])
+        milliseconds = 1000 * statistics.median(taken[case]) / steps
         print(f"| {case.title} | {milliseconds:.1f} | {1 - ratio(case, WHOLE):.0%} of the step |")
 
 
@@ -142,15 +106,7 @@ def _join(addresses: Sequence[str], index: int) -> None:
         os.environ["TF_CONFIG"] = json.dumps({"cluster": {"worker": addresses}, "task": task})
 
 
-def _seconds(case: Case, steps: int) -> float:
-    train = _trainer(case)
-    start = time.perf_counter()
-    train(steps)
-    return time.perf_counter() - start
-
-
-@functools.cache
-def _trainer(case: Case) -> Callable[[int], object]:
+def _trainer(case: Case) -> Train:
     from components.trainer import strategy as strategies
 
     strategy = strategies.create(case.strategy)
