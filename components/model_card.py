@@ -4,7 +4,7 @@ It has the sections of "Model Cards for Model Reporting" (Mitchell et al. 2019, 
 The words are here, the two formats in `templates`.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import NamedTuple
@@ -13,6 +13,7 @@ import jinja2
 from pydantic import BaseModel, ConfigDict
 
 from components import card_tables, card_texts
+from components.calls import call
 from components.card_tables import Chart, Table
 from components.metrics import Evaluation
 from components.training_record import TrainingDetails, TrainingRecord
@@ -178,10 +179,10 @@ def _model_facts(declared: Declared, record: TrainingRecord | None, push: Push) 
 
 def _training_facts(details: TrainingDetails) -> Iterator[Fact]:
     train = details.train
-    arguments = _arguments(train.get("model_arguments", {}))
-    yield Fact("Model", f"{train['model']}{arguments}, {details.weights:,} weights")
+    model = call(train["model"], train.get("model_arguments", {}))
+    yield Fact("Model", f"{model}, {details.weights:,} weights")
     optimizer = {key: value for key, value in details.optimizer.items() if key != "name"}
-    yield Fact("Optimizer", f"{details.optimizer['name']}{_arguments(optimizer)}")
+    yield Fact("Optimizer", call(details.optimizer["name"], optimizer))
     yield Fact(
         "Trained for",
         f"{details.epoch} of at most {train['epochs']} epochs, chosen by the eval split "
@@ -216,11 +217,6 @@ def _comparison(evaluation: Evaluation) -> str:
         f"{sentence} The model pushed before reached an accuracy of {baseline.accuracy:.2%} on the "
         f"same examples: a change of {100 * change:+.2f} points."
     )
-
-
-def _arguments(given: Mapping) -> str:
-    inside = ", ".join(f"{key}={value}" for key, value in given.items())
-    return f" ({inside})" if inside else ""
 
 
 def _time(seconds: float) -> str:

@@ -2,14 +2,13 @@
 
 import json
 import os
-from collections.abc import Mapping
 from datetime import datetime, timezone
-from typing import Any
 
 from tensorflow.core.protobuf import saved_model_pb2
 from tfx.utils import path_utils
 
 from components import baseline, training_record, versions
+from components.calls import call
 from pipeline.report.runs import Record
 
 
@@ -30,20 +29,14 @@ def facts(run: Record) -> dict[str, str]:
         "Model": model.uri,
         "Model trained": _time(record.trained_at) if record else "not recorded",
         "Compared with": "nothing, it is the first" if before is None else f"version {before}",
-        "Architecture": _call(trainer["train"]["model"], trainer["train"]["model_arguments"]),
-        "Optimizer": _call(
+        "Architecture": call(trainer["train"]["model"], trainer["train"]["model_arguments"]),
+        "Optimizer": call(
             trainer["optimizer"]["name"],
             {key: value for key, value in trainer["optimizer"].items() if key != "name"},
         ),
         "TensorFlow": _tensorflow_version(folder),
         "TFX": model.get_string_custom_property("tfx_version"),
     }
-
-
-def _call(name: str, arguments: Mapping[str, Any]) -> str:
-    """A name with its arguments, e.g. adopt (learning_rate 0.002)."""
-    given = ", ".join(f"{key} {value}" for key, value in arguments.items())
-    return f"{name} ({given})" if given else f"{name}, with its defaults"
 
 
 def _time(seconds: float) -> str:
