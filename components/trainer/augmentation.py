@@ -141,7 +141,10 @@ class RandomDistortion(Augmentation):
         pixels = at_least_32(images)
         numbers = 2 * tf.cast(numbers, pixels.dtype) - 1
         rows, columns = self._sources(*images.shape[1:], numbers)
-        return tf.cast(_sample(pixels, rows, columns), images.dtype)
+        sampled = _sample(pixels, rows, columns)
+        # A cast alone would cut off, and so darken bytes by half a level.
+        dtype = tf.as_dtype(images.dtype)
+        return tf.cast(tf.round(sampled) if dtype.is_integer else sampled, dtype)
 
     def _sources(self, height: int, width: int, numbers: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
         """Where each pixel comes from: row and column, [local_batch, height, width].

@@ -125,6 +125,12 @@ class TestRandomDistortion:
         for dtype in (np.uint8, np.float16, np.float64):
             assert alter(layer, (200 * images()).astype(dtype)).dtype == dtype
 
+    def test_bytes_are_rounded_to_the_nearest(self):
+        before = np.random.default_rng(0).integers(0, 256, [200, SIZE, SIZE]).astype(np.uint8)
+        layer = augmentation.RandomDistortion(10, 0.1, 1, seed=0)
+        exact = alter(layer, before.astype(np.float64))
+        assert np.abs(alter(layer, before) - exact).max() < 0.501
+
     def test_compiled_by_xla_it_does_the_same(self):
         layer = augmentation.RandomDistortion(10, 0.1, 1, seed=0)
         numbers = tf.random.stateless_uniform([5, layer.draws], [0, 1])
