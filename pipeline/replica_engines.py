@@ -23,7 +23,7 @@ Weights = list[np.ndarray]
 
 def plain(case: Case) -> Weights:
     """Trains on one device, with nothing but TensorFlow and Keras's SGD."""
-    model, optimizer = case.build(PLAIN), sgd()
+    model, optimizer = case.build(PLAIN), sgd(case.rate)
     variables = model.trainable_variables
     optimizer.build(variables)
     for step, batch in enumerate(_merged(case), start=1):
@@ -43,7 +43,7 @@ def ours(case: Case, replicas: int) -> Weights:
     """Trains with `TrainingLoop`."""
     strategy = strategies.create(f"mirrored:{replicas}")
     with strategy.scope():
-        model, optimizer = case.build(OURS), sgd()
+        model, optimizer = case.build(OURS), sgd(case.rate)
     loop = TrainingLoop(
         model,
         optimizer,

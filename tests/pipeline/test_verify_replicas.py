@@ -1,10 +1,11 @@
 import dataclasses
 
+import keras
 import pytest
 
 from components.trainer import strategy as strategies
 from pipeline import verify_replicas
-from pipeline.replica_cases import CASES
+from pipeline.replica_cases import CASES, OURS
 from pipeline.verify_replicas import Row
 
 # Devices are fixed at TensorFlow's first operation, so this comes before any test.
@@ -23,6 +24,7 @@ HERE = [
     "gradient noise",
     "accumulate 2 batches",
     "loss scale, one replica overflows",
+    "model deep_cnn, without kinks",
 ]
 
 
@@ -47,6 +49,25 @@ def test_a_type_that_is_not_judged_is_shown_all_the_same():
 def test_one_case_alone_is_not_judged_in_float32():
     assert all("float64" in case.judged for case in CASES)
     assert [case.name for case in CASES if "float32" not in case.judged] == ["model deep_cnn"]
+
+
+def test_only_kinks_keep_it_from_agreeing():
+    pairs = zip(
+        BY_NAME["model deep_cnn"].build(OURS).layers,
+        BY_NAME["model deep_cnn, without kinks"].build(OURS).layers,
+        strict=True,
+    )
+    seen = set()
+    for old, new in pairs:
+        before, after = ({**layer.get_config(), "name": ""} for layer in (old, new))
+        if (type(old), before) != (type(new), after):
+            seen.add((type(old), type(new)))
+            before.pop("activation", None)
+            assert after.pop("activation", "softplus") == "softplus" and before == after
+    assert seen == {
+        (keras.layers.Activation, keras.layers.Activation),
+        (keras.layers.MaxPooling2D, keras.layers.AveragePooling2D),
+    }
 
 
 def test_keras_is_off_where_it_is_said_to_be():
