@@ -6,6 +6,7 @@ PYTHON is one that has PyTorch and NumPy, which then joins the comparison of the
 process of its own. What one fails to measure is named in the page, and in the exit code.
 """
 
+import os
 import subprocess
 import sys
 from datetime import datetime, timezone
@@ -34,6 +35,8 @@ BENCHMARKS = {
 }
 PACKAGES = ("tfx", "tensorflow", "keras", "apache-beam", "numpy")
 RESULTS = Path("benchmarks/RESULTS.md")
+# Without what TensorFlow and Google's packages say when they are imported.
+QUIET = {"TF_CPP_MIN_LOG_LEVEL": "3", "PYTHONWARNINGS": "ignore::FutureWarning"}
 console = Console(stderr=True)
 
 
@@ -62,7 +65,12 @@ def main(
             command += ["--torch", str(torch)]
             shown += " --torch PYTHON"
         console.print(shown, highlight=False)
-        ended = subprocess.run([sys.executable, *command], stdout=subprocess.PIPE, text=True)
+        ended = subprocess.run(
+            [sys.executable, *command],
+            stdout=subprocess.PIPE,
+            text=True,
+            env={**QUIET, **os.environ},
+        )
         if ended.returncode:
             failed.append(name)
         report = "It failed." if ended.returncode else ended.stdout.strip()
