@@ -20,6 +20,9 @@ Examples = Mapping[str, np.ndarray | ImageFile]
 # Examples parsed by one call: parsing a batch costs a sixth of parsing one by one.
 _PARSE_BATCH = 512
 
+# Batches that are ready before they are asked for.
+_AHEAD = 8
+
 
 def decode(serialized: tf.Tensor) -> dict[str, tf.Tensor]:
     """Parses a batch of serialized tf.Examples.
@@ -77,7 +80,7 @@ def load(files: str | Sequence[str], memory_bytes: int | None = None) -> Example
     if not paths:
         raise FileNotFoundError(f"no TFRecord file matches {files!r}")
     records = tf.data.TFRecordDataset(paths, compression_type="GZIP").batch(_PARSE_BATCH)
-    parsed = records.map(decode, num_parallel_calls=tf.data.AUTOTUNE)
+    parsed = records.map(decode, num_parallel_calls=tf.data.AUTOTUNE).with_options(untuned())
     nothing = {name: tensor.numpy() for name, tensor in decode(tf.constant([], tf.string)).items()}
     images, labels, on_disk = [nothing[mnist.IMAGE]], [nothing[mnist.LABEL]], None
     held = 0
@@ -160,13 +163,24 @@ def distribute(
         replicas = strategy.num_replicas_in_sync
         size = -(-batch_size // replicas) * replicas
         batches = batches.map(lambda batch: pad(batch, size), num_parallel_calls=tf.data.AUTOTUNE)
-    options = tf.data.Options()
+    options = untuned()
     # Each worker reads all files and keeps its slice of every global batch. OFF would give all
     # workers the same examples, FILE needs as many files as workers.
     options.experimental_distribute.auto_shard_policy = tf.data.experimental.AutoShardPolicy.DATA
-    return strategy.experimental_distribute_dataset(
-        batches.with_options(options).prefetch(tf.data.AUTOTUNE)
-    )
+    return strategy.experimental_distribute_dataset(batches.with_options(options).prefetch(_AHEAD))
+
+
+def untuned() -> tf.data.Options:
+    """Without tf.data's tuner: AUTOTUNE then means as many calls at once as there are cores.
+
+    The tuner looks at its iterator after 10 ms, and each time after twice as long. An iterator that
+    is deleted wakes it up, but often before it can see that it is to end, and so waits for the
+    tuner's next turn: for up to 30 s after 30 s of training. (Under a strategy of several devices
+    TensorFlow adds datasets of its own, whose tuner cannot be turned off.)
+    """
+    options = tf.data.Options()
+    options.autotune.enabled = False
+    return options
 
 
 def pad(batch: dict[str, tf.Tensor], size: int) -> dict[str, tf.Tensor]:
@@ -188,7 +202,7 @@ def _gathered(examples: Examples, rows: tf.data.Dataset) -> tf.data.Dataset:
     def gather(batch: tf.Tensor) -> dict[str, tf.Tensor]:
         return {name: of(batch) for name, of in gathers.items()}
 
-    return rows.map(gather, num_parallel_calls=tf.data.AUTOTUNE).prefetch(tf.data.AUTOTUNE)
+    return rows.map(gather, num_parallel_calls=tf.data.AUTOTUNE).prefetch(_AHEAD)
 
 
 def _gatherer(values: np.ndarray | ImageFile) -> Callable[[tf.Tensor], tf.Tensor]:

@@ -141,6 +141,13 @@ def test_every_place_of_a_pass_sees_every_example():
         assert np.all(np.abs(counts - 2000 / 7) < 5 * 16), counts
 
 
+def test_no_tuner_holds_up_the_end_of_an_iterator(numbered):
+    strategy = strategies.create("default")
+    for batches in (inputs.training(numbered, 4, seed=0), inputs.one_pass(numbered, 4)):
+        distributed = inputs.distribute(strategy, batches, 4)
+        assert distributed.options().autotune.enabled is False
+
+
 def test_pad():
     batch = {"image": tf.ones([3, 28, 28], tf.uint8), "label": tf.constant([1, 2, 3], tf.int64)}
     padded = inputs.pad(batch, 5)
