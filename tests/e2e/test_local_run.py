@@ -124,10 +124,9 @@ def test_the_report_is_there_and_the_last_line_names_it(first):
     mistakes = round(1000 * (1 - first.result["accuracy"]))
     assert f"{mistakes} of 1,000 test examples" in page.text
     assert len(page.of("img")) == min(mistakes, 36)
-    assert "schedule_free_adamw, with its defaults" in page.text
     assert "every split is as the schema says" in page.text
     versions = [metadata.version(name) for name in ("tensorflow", "tfx")]
-    assert "TensorFlow {} TFX {}".format(*versions) in page.text
+    assert "Optimizer schedule_free_adamw TensorFlow {} TFX {}".format(*versions) in page.text
     assert path.stat().st_size < 500_000
 
 
