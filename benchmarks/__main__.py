@@ -23,7 +23,7 @@ from components.files import write_whole
 # Title, and arguments, by name of the module.
 BENCHMARKS = {
     "pipeline": ("The whole pipeline", ["--repeats", "3"]),
-    "loop": ("Training", []),
+    "loop": ("Training", ["--rounds", "15"]),
     "checkpoints": ("Cost of checkpoints", []),
     "growth": ("More data", []),
     "replicas": ("Several replicas", []),
