@@ -162,7 +162,8 @@ def distribute(
     if padded:
         replicas = strategy.num_replicas_in_sync
         size = -(-batch_size // replicas) * replicas
-        batches = batches.map(lambda batch: pad(batch, size), num_parallel_calls=tf.data.AUTOTUNE)
+        # One after the other: handing so little work to other threads costs more than it takes.
+        batches = batches.map(lambda batch: pad(batch, size))
     options = untuned()
     # Each worker reads all files and keeps its slice of every global batch. OFF would give all
     # workers the same examples, FILE needs as many files as workers.
