@@ -175,9 +175,11 @@ def untuned() -> tf.data.Options:
     """Without tf.data's tuner: AUTOTUNE then means as many calls at once as there are cores.
 
     The tuner looks at its iterator after 10 ms, and each time after twice as long. An iterator that
-    is deleted wakes it up, but often before it can see that it is to end, and so waits for the
-    tuner's next turn: for up to 30 s after 30 s of training. (Under a strategy of several devices
-    TensorFlow adds datasets of its own, whose tuner cannot be turned off.)
+    is deleted wakes it up, but often before it can see that it is to end (TensorFlow's
+    `CancellationManager::StartCancel` sets `is_cancelled_` after its callbacks), and so waits for
+    the tuner's next turn: for up to 30 s after 30 s of training, and never more than a minute.
+    (Under a strategy of several devices TensorFlow adds datasets of its own, whose tuner cannot be
+    turned off.)
     """
     options = tf.data.Options()
     options.autotune.enabled = False
