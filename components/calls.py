@@ -15,6 +15,12 @@ def call(name: str, arguments: Mapping[str, Any]) -> str:
     return f"{name} ({inside})" if inside else name
 
 
+def optimizer(settings: Mapping[str, Any]) -> str:
+    """Writes the settings of an optimizer: its `name`, and its arguments."""
+    arguments = dict(settings)
+    return call(arguments.pop("name"), arguments)
+
+
 def _value(value: Any) -> str:
     if isinstance(value, Mapping) and "class_name" in value:
         return call(value["class_name"], value.get("config", {}))

@@ -12,8 +12,7 @@ from typing import NamedTuple
 import jinja2
 from pydantic import BaseModel, ConfigDict
 
-from components import card_tables, card_texts
-from components.calls import call
+from components import calls, card_tables, card_texts
 from components.card_tables import Chart, Table
 from components.metrics import Evaluation
 from components.training_record import TrainingDetails, TrainingRecord
@@ -179,10 +178,9 @@ def _model_facts(declared: Declared, record: TrainingRecord | None, push: Push) 
 
 def _training_facts(details: TrainingDetails) -> Iterator[Fact]:
     train = details.train
-    model = call(train["model"], train.get("model_arguments", {}))
+    model = calls.call(train["model"], train.get("model_arguments", {}))
     yield Fact("Model", f"{model}, {details.weights:,} weights")
-    optimizer = {key: value for key, value in details.optimizer.items() if key != "name"}
-    yield Fact("Optimizer", call(details.optimizer["name"], optimizer))
+    yield Fact("Optimizer", calls.optimizer(details.optimizer))
     yield Fact(
         "Trained for",
         f"{details.epoch} of at most {train['epochs']} epochs, chosen by the eval split "

@@ -15,6 +15,7 @@ from schemas import data_sets, mnist
 
 STEPS = 20
 BATCH = 24
+RATE = 0.01
 # The last batch of a pass holds 5 examples: with 8 replicas, some get none.
 _FULL, _PARTIAL = 6 * BATCH, 6 * BATCH + 5
 
@@ -71,7 +72,7 @@ class Case:
     keras_optimizer: Callable[[], keras.optimizers.Optimizer] | None = dataclasses.field(
         default_factory=lambda: sgd
     )
-    rate: float = 0.01
+    rate: float = RATE
     judged: Sequence[str] = ("float64", "float32")
 
     def batches(self) -> tf.data.Dataset:
@@ -86,7 +87,7 @@ class Case:
         return tf.data.Dataset.from_tensor_slices(examples).batch(BATCH).repeat().take(STEPS)
 
 
-def sgd(learning_rate: float = 0.01, **arguments: Any) -> keras.optimizers.Optimizer:
+def sgd(learning_rate: float = RATE, **arguments: Any) -> keras.optimizers.Optimizer:
     """The optimizer of all cases: SGD with momentum.
 
     The rate is low enough for these steps not to amplify the rounding of float32: at 0.05, two

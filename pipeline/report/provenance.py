@@ -7,8 +7,7 @@ from datetime import datetime, timezone
 from tensorflow.core.protobuf import saved_model_pb2
 from tfx.utils import path_utils
 
-from components import baseline, training_record, versions
-from components.calls import call
+from components import baseline, calls, training_record, versions
 from pipeline.report.runs import Record
 
 
@@ -29,11 +28,8 @@ def facts(run: Record) -> dict[str, str]:
         "Model": model.uri,
         "Model trained": _time(record.trained_at) if record else "not recorded",
         "Compared with": "nothing, it is the first" if before is None else f"version {before}",
-        "Architecture": call(trainer["train"]["model"], trainer["train"]["model_arguments"]),
-        "Optimizer": call(
-            trainer["optimizer"]["name"],
-            {key: value for key, value in trainer["optimizer"].items() if key != "name"},
-        ),
+        "Architecture": calls.call(trainer["train"]["model"], trainer["train"]["model_arguments"]),
+        "Optimizer": calls.optimizer(trainer["optimizer"]),
         "TensorFlow": _tensorflow_version(folder),
         "TFX": model.get_string_custom_property("tfx_version"),
     }

@@ -1,7 +1,7 @@
 import keras
 import pytest
 
-from components.calls import call
+from components.calls import call, optimizer
 
 RATE = keras.optimizers.schedules.ExponentialDecay(0.1, 100, 0.9)
 
@@ -22,3 +22,4 @@ RATE = keras.optimizers.schedules.ExponentialDecay(0.1, 100, 0.9)
 )
 def test_a_name_with_its_arguments(arguments, written):
     assert call("sgd", arguments) == written
+    assert optimizer({"name": "sgd", **arguments}) == written
