@@ -205,7 +205,7 @@ def _gathered(examples: Examples, rows: tf.data.Dataset) -> tf.data.Dataset:
     def gather(batch: tf.Tensor) -> dict[str, tf.Tensor]:
         return {name: of(batch) for name, of in gathers.items()}
 
-    return rows.map(gather, num_parallel_calls=tf.data.AUTOTUNE).prefetch(_AHEAD)
+    return rows.map(gather, num_parallel_calls=tf.data.AUTOTUNE)
 
 
 def _gatherer(values: np.ndarray | ImageFile) -> Callable[[tf.Tensor], tf.Tensor]:
